@@ -16,7 +16,8 @@ import (
 const watched = 10 * time.Second
 
 // A bypass counts the spans of the wrapped provider, those that we have not measured included:
-// of tracers that the program took before it was wrapped. It sees sampled spans alone.
+// of tracers that the program took before it was wrapped. It sees spans alone that are recorded, so
+// that below a sampler it notices only if most pass by.
 type bypass struct{ ended atomic.Uint64 }
 
 // OnStart does nothing.
@@ -40,11 +41,11 @@ func (p *Profiler) watch(c config) {
 		return
 	}
 	b := &bypass{}
-	counts := c.base != nil && register(c.base, b)
+	if _, sdk := c.base.(*sdktrace.TracerProvider); sdk {
+		register(c.base, b)
+	}
 	later := time.AfterFunc(watched, func() {
-		if counts {
-			p.tracers.UnregisterSpanProcessor(b)
-		}
+		unregister(c.base, b)
 		if !c.withoutGlobals && p.displaced(c) {
 			return
 		}
@@ -62,7 +63,7 @@ func (p *Profiler) displaced(c config) bool {
 	if global == p.tracers {
 		return false
 	}
-	c.logger.Warn("otelprof: OpenTelemetry's global TracerProvider is another: spans of otel.Tracer are not measured; set it before, and give it to otelprof.Wrap, or set Profiler.TracerProvider after it",
+	c.logger.Warn("otelprof: OpenTelemetry's global TracerProvider is another: spans of otel.Tracer are not measured, unless it passes them on; set it before, and give it to otelprof.Wrap, or set Profiler.TracerProvider after it",
 		slog.String("provider", fmt.Sprintf("%T", global)))
 	return true
 }

@@ -216,8 +216,8 @@ func WithViewer(addr string, opts ...viewer.Option) Option {
 	})
 }
 
-// WithDataDir writes traces and metrics to files in this folder, which must exist, see
-// package otlpfile. A folder that cannot be written to is logged, and there are no files.
+// WithDataDir writes traces, metrics and logs to files in this folder, which must exist, see
+// package exporter. A folder that cannot be written to is logged, and there are no files.
 // Default: OTELPROF_DATA_DIR; if that is not set, no files.
 func WithDataDir(dir string) Option {
 	return optionFunc(func(c config) config {

@@ -22,7 +22,7 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// A Profiler is what [Setup] has wired. Any goroutine may call its methods.
+// A Profiler is what [Setup] or [Wrap] has wired. Any goroutine may call its methods.
 type Profiler struct {
 	tracers  *spans.TracerProvider
 	meters   *hdrmetric.MeterProvider
@@ -37,6 +37,7 @@ type Profiler struct {
 
 	viewerOptions []viewer.Option // of every handler
 
+	detach    bool // Wrap has failed: the provider is the program's
 	batchers  []*delivery.Batcher
 	exports   []func() delivery.Stats
 	pipelines []pipeline // the pipelines of exports whose metrics have names in the semantic conventions
@@ -101,7 +102,7 @@ func (p *Profiler) Exports() []exporter.Stats {
 }
 
 // Shutdown ends experiments, delays in flight included, exports what has ended, and stops all that
-// Setup has started. When ctx ends it gives up what is left, which is counted, and returns at most
+// Setup or Wrap has started. When ctx ends it gives up what is left, which is counted, and returns at most
 // 100 ms later; the error names the parts that hang. Give it a deadline: without one it waits for
 // an endpoint that does not answer for as long as exports may take. The error joins those of all
 // parts. A second call waits for the first and returns the same.

@@ -77,15 +77,19 @@ func (s *profileSender) exportWaits(ctx context.Context) {
 	}
 }
 
-// untilLast calls f with ctx or, if that has ended, one that gives it [lastProfile]: none uses up
-// the time of another.
+// untilLast calls f with a context that lives for [lastProfile] longer than ctx: what is under way is
+// finished, and none uses up the time of another.
 func untilLast(ctx context.Context, f func(context.Context)) {
 	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastProfile)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastProfile)
 		defer cancel()
+		f(last)
+		return
 	}
-	f(ctx)
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastProfile, cancel) })()
+	f(last)
 }
 
 // sample takes a period, and returns nil while other code in the process holds the CPU profile.

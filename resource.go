@@ -13,13 +13,16 @@ import (
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
 )
 
-// newResource joins, the later over the earlier: the SDK's, the environment's, the wrapped
-// provider's, the application's.
+// newResource joins, the later over the earlier: the SDK's, the environment's, or the wrapped
+// provider's in place of both, and the application's.
 func newResource(c config) (*resource.Resource, error) {
 	r := resource.Default()
 	// Default has read the environment once and for all, maybe before the application
 	// changed it.
-	layers := []*resource.Resource{resource.Environment(), c.baseResource, c.resource}
+	layers := []*resource.Resource{resource.Environment(), c.resource}
+	if c.baseResource != nil { // into which the SDK has merged the rest
+		r, layers = c.baseResource, []*resource.Resource{c.resource}
+	}
 	if c.serviceName != "" {
 		layers = append(layers, resource.NewSchemaless(semconv.ServiceName(c.serviceName)))
 	}

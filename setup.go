@@ -58,6 +58,7 @@ func start(ctx context.Context, c config, env otlp.Env) (*Profiler, error) {
 	}
 	ours := !c.disabled && !env.Disabled
 	if !ours {
+		c.disabled = true
 		c.viewer, c.dataDir, c.plans, c.experiments = "", "", planSources{}, nil
 		c.replay, c.labels = false, false
 		for _, f := range features {
@@ -69,6 +70,7 @@ func start(ctx context.Context, c config, env otlp.Env) (*Profiler, error) {
 	if err := p.wire(ctx, c, env, ours); err != nil {
 		ended, cancel := context.WithCancel(ctx)
 		cancel() // nothing has been measured that would be worth waiting for
+		p.detach = c.base != nil
 		_ = p.Shutdown(ended)
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock/ending"
@@ -34,6 +35,7 @@ func (p *Profiler) stages() [][]part {
 		},
 		{
 			{"traces", p.shutTraces},
+			{"batches of traces", p.shutBatchers},
 			{"metrics", p.shutMetrics},
 			{"logs", p.shutLogs},
 			{"viewer", p.shutViewer},
@@ -70,15 +72,29 @@ func (p *Profiler) shutSchedule(ctx context.Context) error {
 	return p.schedule.Shutdown(ctx)
 }
 
-func (p *Profiler) shutTraces(ctx context.Context) (err error) {
-	if p.tracers != nil {
-		err = p.tracers.Shutdown(ctx)
+func (p *Profiler) shutTraces(ctx context.Context) error {
+	switch {
+	case p.tracers == nil:
+		return nil
+	case p.detach:
+		for _, b := range p.batchers {
+			unregister(p.tracers.Unwrap(), b)
+		}
+		return p.tracers.Detach(ctx)
 	}
-	// Those that the SDK did not come to before ctx ended; for the others, this does nothing.
-	for _, b := range p.batchers {
-		err = errors.Join(err, b.Shutdown(ctx))
+	return p.tracers.Shutdown(ctx)
+}
+
+// shutBatchers does not wait for the SDK to come to them, which shuts its processors down one after
+// the other: in a provider of the program's they are the last.
+func (p *Profiler) shutBatchers(ctx context.Context) error {
+	errs := make([]error, len(p.batchers))
+	var all sync.WaitGroup
+	for i, b := range p.batchers {
+		all.Go(func() { errs[i] = b.Shutdown(ctx) })
 	}
-	return err
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // shutMetrics flushes first: a periodic reader that is shut down cancels the export that it is in,

@@ -24,17 +24,18 @@ import (
 //
 // The provider's sampler, processors and exporters go on as before, and get the same spans. The
 // options and variables are those of [Setup]: OTELPROF_VIEWER=127.0.0.1:8080 serves the page. What
-// Wrap does not do is export by OTLP: traces are the provider's, the metrics of regions are a
-// reader's that has [Profiler.Producer]. [WithDataDir] writes both, if the provider takes span
-// processors.
+// Wrap does not do is export traces and metrics by OTLP: traces are the provider's, the metrics of
+// regions are a reader's that has [Profiler.Producer]. [WithDataDir] writes both, if the provider
+// takes span processors.
 //
 // Wrap sets the global TracerProvider, unless [WithoutGlobals] is given, and leaves the other
-// globals alone. A tracer that came from the provider, or from the global one, before that is not
-// measured; after 10 s a warning says so, if spans have come from such tracers. The resource is the
-// provider's if it is the SDK's, with [WithResource] and [WithServiceName] over it.
-// [Profiler.Shutdown] shuts the provider down, too.
+// globals alone. A tracer that came from the provider before that is not measured, nor one of the
+// global provider, if another one had been set; after 10 s a warning says so, if spans have come
+// from such tracers, and most of them where few are sampled. The resource is the provider's if it is
+// the SDK's, with [WithResource] and [WithServiceName] over it. [Profiler.Shutdown] shuts the
+// provider down, too.
 //
-// The error joins all options that are wrong, and nothing is left running. A nil provider is an
+// The error joins all options that are wrong; then the provider is as it was. A nil provider is an
 // error, and one that is wrapped already, whose spans would be measured twice.
 func Wrap(provider trace.TracerProvider, opts ...Option) (*Profiler, error) {
 	c, err := newConfig(append([]Option{withBase(provider)}, opts...))
@@ -72,6 +73,14 @@ func resourceOf(provider trace.TracerProvider) *resource.Resource {
 		return nil
 	}
 	return (*resource.Resource)(f.UnsafePointer())
+}
+
+// unregister takes a processor away from a provider of the SDK, if it is there. Where it is not the
+// SDK takes the first one away, as others may do that register one in place of another.
+func unregister(provider trace.TracerProvider, p sdktrace.SpanProcessor) {
+	if sdk, ok := provider.(*sdktrace.TracerProvider); ok {
+		sdk.UnregisterSpanProcessor(p)
+	}
 }
 
 // register adds a processor to a provider, and reports whether it takes any.

@@ -100,6 +100,63 @@ func TestWrapBadValues(t *testing.T) {
 	}
 }
 
+// What Wrap refuses is left as it was.
+func TestFailedWrapLeavesTheProvider(t *testing.T) {
+	tp := sdktrace.NewTracerProvider()
+	if _, err := Wrap(tp, WithoutGlobals(), WithDataDir(t.TempDir()), WithViewer("0.0.0.0:8080")); err == nil {
+		t.Fatal("no error")
+	}
+	if _, s := tp.Tracer("test").Start(t.Context(), "a"); !s.IsRecording() {
+		t.Error("the program's provider was shut down")
+	}
+}
+
+// A provider whose exporter hangs at the end keeps no file from its last spans.
+func TestWrapBehindAHangingExporter(t *testing.T) {
+	dir, tp := t.TempDir(), sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(hanging{}))
+	p, err := Wrap(tp, WithDataDir(dir), WithoutGlobals())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spanOf(p, "last")
+	_ = p.Shutdown(within(t, 300*time.Millisecond))
+	if text, err := os.ReadFile(filepath.Join(dir, "traces.jsonl")); err != nil || !strings.Contains(string(text), "last") {
+		t.Errorf("traces.jsonl: %v, %q, want the last span", err, text)
+	}
+}
+
+// hanging is a processor that ends with its context.
+type hanging struct{}
+
+func (hanging) OnEnd(sdktrace.ReadOnlySpan)                     {}
+func (hanging) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (hanging) ForceFlush(context.Context) error                { return nil }
+
+func (hanging) Shutdown(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A resource of another schema than the SDK's own is the provider's, and no warning; nothing says
+// that spans are measured where the SDK is off.
+func TestWrapSaysNothingUntrue(t *testing.T) {
+	var said testutil.Log
+	older := resource.NewWithAttributes("https://opentelemetry.io/schemas/1.26.0", semconv.ServiceName("shop"))
+	p, err := Wrap(sdktrace.NewTracerProvider(sdktrace.WithResource(older)), WithLogger(said.Logger()), WithoutGlobals())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Shutdown(t.Context())
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	if p, err = Wrap(sdktrace.NewTracerProvider(), WithLogger(said.Logger()), WithoutGlobals()); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Shutdown(t.Context())
+	if text := said.String(); strings.Contains(text, "level=WARN") || strings.Count(text, "spans are measured") != 1 {
+		t.Errorf("logged:\n%s", text)
+	}
+}
+
 // Any provider can be wrapped, the names of the resource are the program's to give then.
 func TestWrapForeignProvider(t *testing.T) {
 	var said testutil.Log

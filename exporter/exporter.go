@@ -2,11 +2,13 @@ package exporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
@@ -31,7 +33,8 @@ type Stats struct {
 	Queued uint64 `json:"queued"`
 	// FailedExports is the number of exports that failed.
 	FailedExports uint64 `json:"failed_exports"`
-	// Repaired is the number of items exported with U+FFFD in place of bytes that are not UTF-8.
+	// Repaired is the number of items exported with U+FFFD in place of bytes that are not UTF-8, by
+	// the OTLP exporters of otelprof.Setup.
 	Repaired uint64 `json:"repaired,omitempty"`
 	// Outage is why exports fail at present, "" while they do not.
 	Outage string `json:"outage,omitempty"`
@@ -69,15 +72,18 @@ func monitor(of any, unit string, opts []Option) *delivery.Monitor {
 	for _, o := range opts {
 		c = o.apply(c)
 	}
-	return delivery.NewMonitor(delivery.Config{Name: c.name, Unit: unit, Logger: c.logger})
+	return delivery.NewMonitor(delivery.Config{Name: c.name, Unit: unit, Logger: c.logger, Rejected: delivery.Rejected, Refused: delivery.Refused})
 }
 
 // A SpanProcessor exports sampled spans in batches. Any goroutine may call its methods.
 type SpanProcessor struct{ batcher *delivery.Batcher }
 
-// NewSpanProcessor returns a processor that exports to e, and shuts e down. It starts one goroutine,
-// which Shutdown ends.
+// NewSpanProcessor returns a processor that exports to e, and shuts e down. With a nil e all spans are
+// lost, and counted. It starts one goroutine, which Shutdown ends.
 func NewSpanProcessor(e sdktrace.SpanExporter, opts ...Option) *SpanProcessor {
+	if e == nil {
+		e = nowhere{}
+	}
 	return &SpanProcessor{delivery.NewBatcher(delivery.WrapSpans(e, monitor(e, "spans", opts)))}
 }
 
@@ -100,24 +106,88 @@ func (p *SpanProcessor) Stats() Stats { return Stats(p.batcher.Stats()) }
 
 // A LogProcessor exports log records in batches. Any goroutine may call its methods, a logger that
 // reports a failed export included.
-type LogProcessor struct{ *delivery.LogBatcher }
+type LogProcessor struct{ batcher *delivery.LogBatcher }
 
 // NewLogProcessor is [NewSpanProcessor] for log records.
 func NewLogProcessor(e sdklog.Exporter, opts ...Option) *LogProcessor {
+	if e == nil {
+		e = nowhere{}
+	}
 	return &LogProcessor{delivery.NewLogBatcher(delivery.WrapLogs(e, monitor(e, "log records", opts)))}
 }
 
+// Enabled returns true: all records are exported.
+func (p *LogProcessor) Enabled(context.Context, sdklog.EnabledParameters) bool { return true }
+
+// OnEmit queues a copy of the record, or drops and counts it. It never waits, and returns nil.
+func (p *LogProcessor) OnEmit(ctx context.Context, r *sdklog.Record) error {
+	return p.batcher.OnEmit(ctx, r)
+}
+
+// ForceFlush is that of [SpanProcessor].
+func (p *LogProcessor) ForceFlush(ctx context.Context) error { return p.batcher.ForceFlush(ctx) }
+
+// Shutdown is that of [SpanProcessor].
+func (p *LogProcessor) Shutdown(ctx context.Context) error { return p.batcher.Shutdown(ctx) }
+
 // Stats returns the counts so far.
-func (p *LogProcessor) Stats() Stats { return Stats(p.LogBatcher.Stats()) }
+func (p *LogProcessor) Stats() Stats { return Stats(p.batcher.Stats()) }
 
 // A MetricExporter counts what becomes of data points, and exports many of them in pieces, so that no
 // processor is taken for long. It is for a reader of the SDK's.
-type MetricExporter struct{ *delivery.MetricExporter }
+type MetricExporter struct{ inner *delivery.MetricExporter }
 
 // NewMetricExporter returns an exporter that gives its metrics to e.
 func NewMetricExporter(e sdkmetric.Exporter, opts ...Option) *MetricExporter {
+	if e == nil {
+		e = nowhereMetrics{}
+	}
 	return &MetricExporter{delivery.WrapMetrics(e, monitor(e, "data points", opts))}
 }
 
+// Temporality returns the inner exporter's choice.
+func (e *MetricExporter) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return e.inner.Temporality(k)
+}
+
+// Aggregation returns the inner exporter's choice.
+func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return e.inner.Aggregation(k)
+}
+
+// Export exports rm, and returns nil even if that fails, which is logged and counted.
+func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	return e.inner.Export(ctx, rm)
+}
+
+// ForceFlush flushes the inner exporter. The error has what has not been delivered, if exports fail at
+// present.
+func (e *MetricExporter) ForceFlush(ctx context.Context) error { return e.inner.ForceFlush(ctx) }
+
+// Shutdown shuts the inner exporter down.
+func (e *MetricExporter) Shutdown(ctx context.Context) error { return e.inner.Shutdown(ctx) }
+
 // Stats returns the counts so far.
-func (e *MetricExporter) Stats() Stats { return Stats(e.MetricExporter.Stats()) }
+func (e *MetricExporter) Stats() Stats { return Stats(e.inner.Stats()) }
+
+// nowhere stands for a nil exporter.
+type nowhere struct{}
+
+var errNowhere = errors.New("exporter nil: must be set")
+
+func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return errNowhere }
+func (nowhere) Export(context.Context, []sdklog.Record) error              { return errNowhere }
+func (nowhere) ForceFlush(context.Context) error                           { return nil }
+func (nowhere) Shutdown(context.Context) error                             { return nil }
+
+type nowhereMetrics struct{ nowhere }
+
+func (nowhereMetrics) Export(context.Context, *metricdata.ResourceMetrics) error { return errNowhere }
+
+func (nowhereMetrics) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return sdkmetric.DefaultTemporalitySelector(k)
+}
+
+func (nowhereMetrics) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(k)
+}

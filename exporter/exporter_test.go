@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	otellog "go.opentelemetry.io/otel/log"
@@ -43,7 +44,7 @@ func ExampleFiles() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	processor, err := exporter.Files{Dir: dir}.Spans()
 	if err != nil {
 		log.Fatal(err)
@@ -82,6 +83,56 @@ func TestFailuresAreCounted(t *testing.T) {
 	_ = tp.Shutdown(t.Context())
 	if n := strings.Count(said.String(), "level=WARN"); n != 1 {
 		t.Errorf("logged %d warnings, want one:\n%s", n, said.String())
+	}
+}
+
+// partly has one item of each export refused, as the SDK's exporters say that.
+type partly struct{ sdktrace.SpanExporter }
+
+type partialError struct {
+	RejectedItems int64
+	RejectedKind  string
+}
+
+func (partialError) Error() string { return "OTLP partial success" }
+
+func (partly) ExportSpans(_ context.Context, all []sdktrace.ReadOnlySpan) error {
+	for _, s := range all {
+		if !utf8.ValidString(s.Name()) {
+			return errors.New("string field contains invalid UTF-8")
+		}
+	}
+	return fmt.Errorf("traces export: %w", partialError{1, "spans"})
+}
+
+// What the other side, or the encoding, refuses is counted for itself, and none with it.
+func TestRefusedInPart(t *testing.T) {
+	for name, want := range map[string]exporter.Stats{"good": {Exported: 7, Rejected: 1}, "caf\xe9": {Failed: 0, Rejected: 8}} {
+		processor := exporter.NewSpanProcessor(partly{tracetest.NewInMemoryExporter()}, exporter.WithName("p"))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
+		for range 8 {
+			_, span := tp.Tracer("test").Start(t.Context(), name)
+			span.End()
+		}
+		_ = tp.Shutdown(t.Context())
+		if s := processor.Stats(); s.Exported != want.Exported || s.Rejected+s.Failed != want.Rejected+want.Failed || s.Ended() != 8 {
+			t.Errorf("%q: Stats = %+v, want %+v", name, s, want)
+		}
+	}
+}
+
+// Without an exporter all is lost, and counted.
+func TestNilExporters(t *testing.T) {
+	spans, logs := exporter.NewSpanProcessor(nil), exporter.NewLogProcessor(nil)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	_, span := tp.Tracer("test").Start(t.Context(), "lost")
+	span.End()
+	lp := sdklog.NewLoggerProvider(sdklog.WithProcessor(logs))
+	lp.Logger("test").Emit(t.Context(), otellog.Record{})
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter.NewMetricExporter(nil))))
+	_, _, _ = tp.Shutdown(t.Context()), lp.Shutdown(t.Context()), mp.Shutdown(t.Context())
+	if s, l := spans.Stats(), logs.Stats(); s.Failed != 1 || l.Failed != 1 {
+		t.Errorf("Stats = %+v and %+v, want one lost each", s, l)
 	}
 }
 

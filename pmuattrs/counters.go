@@ -69,7 +69,7 @@ func checkEvents(events []Event) error {
 		case e == Event{}:
 			return fmt.Errorf("%w: number %d of %d: must not be the zero event", ErrEvent, i+1, len(events))
 		case e.usage != 0:
-			return fmt.Errorf("%w: %s: no counter counts it, see OpenUsage", ErrEvent, e)
+			return fmt.Errorf("%w: %s: no counter counts it, the usage of threads has it", ErrEvent, e)
 		case slices.ContainsFunc(events[:i], func(other Event) bool { return other.name == e.name }):
 			return fmt.Errorf("%w: %s: must not be given twice", ErrEvent, e)
 		}

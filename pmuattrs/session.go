@@ -34,9 +34,9 @@ type Session struct {
 
 // NewSession counts events on the calling thread, or if there are none in the call the events that
 // [WithEvents] has by default. Events that the machine does not have are left out; where there
-// are none at all, the usage of the thread takes their place, see threadUsage and
-// [Session.Reason]. The error wraps [ErrEvent] if the events cannot be counted together, and
-// [ErrNotSupported] on systems that have neither.
+// are none at all, the usage of the thread takes their place, see [Session.Reason]. The error wraps
+// [ErrEvent] if the events cannot be counted together, and [ErrNotSupported] on systems that have
+// neither.
 func NewSession(events ...Event) (*Session, error) {
 	if len(events) == 0 {
 		events = defaultEvents()

@@ -179,19 +179,24 @@ func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 // dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call
 // returns what the wrapped provider answers.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
-	if p.unmark != nil {
-		p.unmark()
-	}
-	err := p.worker.shutdown(ctx)
-	if err != nil {
-		err = fmt.Errorf("spans: shutdown: %w", err)
-	}
+	err := p.Detach(ctx)
 	if s, ok := p.base.(interface{ Shutdown(context.Context) error }); ok {
 		if errBase := ending.Within(ctx, func() error { return s.Shutdown(ctx) }); errBase != nil {
 			err = errors.Join(err, fmt.Errorf("spans: shutdown: wrapped provider: %w", errBase))
 		}
 	}
 	return err
+}
+
+// Detach is Shutdown, but leaves the wrapped provider as it is.
+func (p *TracerProvider) Detach(ctx context.Context) error {
+	if p.unmark != nil {
+		p.unmark()
+	}
+	if err := p.worker.shutdown(ctx); err != nil {
+		return fmt.Errorf("spans: shutdown: %w", err)
+	}
+	return nil
 }
 
 // Dropped returns what has been left out so far.

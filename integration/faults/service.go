@@ -74,7 +74,7 @@ type state struct {
 	Heap       uint64                 `json:"heap"`    // bytes, after a collection
 	Sampled    uint64                 `json:"sampled"` // spans that have ended
 	Said       []string               `json:"said"`    // warnings and errors in the log
-	Exports    []exporter.Stats `json:"exports,omitempty"`
+	Exports    []exporter.Stats       `json:"exports,omitempty"`
 	Recording  causal.RecordingStatus `json:"recording"`
 	Took       time.Duration          `json:"took"` // by Shutdown
 }

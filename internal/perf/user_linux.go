@@ -44,6 +44,9 @@ func (g *Group) unmapPages() {
 // always where [Group.UserSpace] is false.
 func (g *Group) ReadUser(v *Values) bool {
 	n := len(g.files)
+	if n == 0 || g.pages[0] == nil {
+		return false
+	}
 	if readPages(&g.pages, n, &g.samples) < n {
 		return false
 	}

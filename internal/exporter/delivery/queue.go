@@ -181,7 +181,12 @@ func (q *queue[T]) run() {
 		case f := <-q.flushes:
 			b.drain(len(q.items))
 			b.export()
-			f.done <- q.flush(f.ctx)
+			// Shutdown ends a flush that hangs, too.
+			ctx, cancel := context.WithCancel(f.ctx)
+			stop := context.AfterFunc(q.ctx, cancel)
+			f.done <- q.flush(ctx)
+			stop()
+			cancel()
 		case <-q.stop:
 			b.drain(q.settings.queue)
 			b.export()

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"net"
 	"os"
-	"reflect"
 	"regexp"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/otelprof/otelprof/internal/asynclog"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
 
 // unreachable is the one cause for everything that means that the endpoint does not answer. A
@@ -24,7 +23,7 @@ var httpStatus = regexp.MustCompile(`: (\d{3}) `)
 
 // cause groups the errors of the SDK's exporters.
 func cause(err error) string {
-	if _, ok := rejected(err); ok {
+	if _, ok := delivery.Rejected(err); ok {
 		return "refused in part"
 	}
 	var netErr net.Error // a timeout, *net.OpError, *net.DNSError, *url.Error
@@ -63,7 +62,7 @@ func refused(err error) bool {
 	if m := httpStatus.FindStringSubmatch(err.Error()); m != nil {
 		return m[1] == "400" || m[1] == "413" || m[1] == "422"
 	}
-	return strings.Contains(err.Error(), "invalid UTF-8") || strings.Contains(err.Error(), "request body too large")
+	return delivery.Refused(err)
 }
 
 // answered reports whether the server answers, though not as it should: an
@@ -78,36 +77,4 @@ func answered(err error) bool {
 	// Every *url.Error is a net.Error, whichever error it wraps.
 	var netErr net.Error
 	return errors.As(err, &netErr) && !netErr.Timeout()
-}
-
-// rejected finds the answer "partial success" in err. The SDK's exporters make an error of
-// it, of a type that is exported by their internal packages only: a struct with the fields
-// RejectedItems and RejectedKind.
-func rejected(err error) (items int, ok bool) {
-	if err == nil {
-		return 0, false
-	}
-	if v := reflect.ValueOf(err); v.Kind() == reflect.Struct {
-		n, kind := v.FieldByName("RejectedItems"), v.FieldByName("RejectedKind")
-		if n.IsValid() && n.CanInt() && kind.IsValid() {
-			return int(n.Int()), true
-		}
-	}
-	switch e := err.(type) { //nolint:errorlint // this is the walk that errors.As would do
-	case interface{ Unwrap() error }:
-		return rejected(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		// Joined with a failure, the export has failed.
-		for i, inner := range e.Unwrap() {
-			n, part := rejected(inner)
-			if !part {
-				return 0, false
-			}
-			if i == 0 {
-				items, ok = n, true
-			}
-		}
-		return items, ok
-	}
-	return 0, false
 }

@@ -161,7 +161,7 @@ func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
 		Name:     fmt.Sprintf("otlp: %s to %s", signal, p.Endpoint),
 		Unit:     unit,
 		Cause:    cause,
-		Rejected: rejected,
+		Rejected: delivery.Rejected,
 		Refused:  refused,
 		Explain:  explain,
 		Logger:   c.logger,

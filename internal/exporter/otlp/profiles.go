@@ -151,7 +151,7 @@ func (r *retryable) Unwrap() []error {
 }
 
 // partialSuccess is an answer that accepts an export in part. Its fields are those of the SDK's
-// type, see [rejected].
+// type, see [delivery.Rejected].
 type partialSuccess struct {
 	RejectedItems int64
 	RejectedKind  string
