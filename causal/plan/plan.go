@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/glob"
 )
 
 // API is the value of a plan's key "api" that this version reads.
@@ -90,6 +91,9 @@ type ProgressPoint struct {
 	Quantiles []float64 `json:"quantiles,omitempty" yaml:"quantiles" unit:"percent"`
 }
 
+// Name is the name of the spans, or a pattern of several.
+func (p ProgressPoint) Name() string { return glob.Name(p.Span) }
+
 // The types of a [ProgressPoint].
 const (
 	TypeThroughput = "throughput" // visits are counted
@@ -134,7 +138,7 @@ type Timing struct {
 	Experiment Duration `json:"experiment" yaml:"experiment"`
 	// Cooloff is the wait between changing the delays and measuring. By default 50 ms in mode
 	// slowdown, where it is three times the 99th percentile of the local roots at least, up to
-	// Experiment; else 200 ms.
+	// ten times their mean; else 200 ms.
 	Cooloff Duration `json:"cooloff" yaml:"cooloff"`
 	// MinProgress is the least number of visits of each progress point: an experiment
 	// is made longer until it has them. By default 20 in mode slowdown, else 5.

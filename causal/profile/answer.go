@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/words"
+	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -92,7 +93,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 		switch {
 		case len(c.measured()) == 0:
 			return -2
-		case c.Region.Name == c.Progress: // all work is in its own spans, so that it helps by definition
+		case c.ofItself(): // all work is in its own spans, so that it helps by definition
 			return -1.5
 		}
 		return max(c.strength(), -1)
@@ -195,7 +196,7 @@ func (c Curve) first() (best Effect, ok bool) {
 // candidates are the curves that have a number, but for those of the progress point's own spans.
 func (a answerAt) candidates() []Curve {
 	return slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool {
-		return c.Region.Name == a.progress || len(c.measured()) == 0
+		return c.ofItself() || len(c.measured()) == 0
 	})
 }
 
@@ -205,9 +206,14 @@ func (a answerAt) most() string {
 		return "not known yet: " + a.whyNothing()
 	}
 	best, _ := all[0].likely()
+	highest := best.Hi
+	for _, c := range all {
+		e, _ := c.likely()
+		highest = max(highest, e.Hi)
+	}
 	switch {
-	case best.Hi < noEffect:
-		return "nothing: no region brings more than " + points(max(0, best.Hi))
+	case highest < noEffect:
+		return "nothing: no region brings more than " + points(max(0, highest))
 	case best.Lo <= 0 && all[0].Leads:
 		return fmt.Sprintf("%s; how much is not clear yet", oneLine(all[0].Region.Name))
 	case best.Lo <= 0:
@@ -466,6 +472,12 @@ func (c Curve) samples() (n int) {
 
 // metric is the curve's; profiles of old have none where it is throughput.
 func (c Curve) metric() Metric { return cmp.Or(c.Metric, MetricThroughput) }
+
+// ofItself reports whether a curve is of the progress point's own spans, which a plan may name by a
+// pattern: all work is in them.
+func (c Curve) ofItself() bool {
+	return c.Region.Name == c.Progress || c.Mode != ModeReplay && glob.Match(c.Progress, c.Region.Name)
+}
 
 // notes are those that are about this progress point: doubts, disagreement, and why regions have no
 // number.

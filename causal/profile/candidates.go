@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"math"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/stats"
@@ -49,15 +50,27 @@ func (c Curve) leadsAlone(others []Curve) bool {
 	return true
 }
 
-// leastAhead is how many samples a rank takes.
-const leastAhead = 3
+const (
+	// leastAhead is how many samples a rank takes.
+	leastAhead = 3
+	// apartBy is how many standard errors two means are apart beyond chance, by Student's t of ten
+	// samples.
+	apartBy = 2.2
+)
 
 // ahead reports whether samples are surely above those of another region, of the same windows, or
 // above zero.
 func ahead(samples, others []float64) bool {
 	samples = slices.Clone(samples)
-	if len(samples) < leastAhead || others != nil && len(others) != len(samples) {
+	if len(samples) < leastAhead {
 		return false
+	}
+	if others != nil && len(others) != len(samples) { // of other windows
+		if min(len(samples), len(others)) < stats.LeastSamples {
+			return false
+		}
+		a, b := stats.Summarize(samples), stats.Summarize(others)
+		return a.Mean-max(0, b.Mean) > apartBy*math.Hypot(a.StdErr, b.StdErr)
 	}
 	for i, x := range others {
 		samples[i] -= max(0, x)

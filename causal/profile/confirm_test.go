@@ -202,7 +202,7 @@ func TestVagueSimulation(t *testing.T) {
 func TestSimulationThatAddsNothing(t *testing.T) {
 	for inside, want := range map[bool]float64{false: 0.1, true: 0.35} {
 		c := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
-		c.Inside = inside
+		c.Inside, c.Own = inside, c.BasePeriod
 		c.AnswerFromSlopes([]float64{0.5})
 		e := replayed(t, beside(c, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.1, Lo: -0.3, Hi: 0.6})).Effects[0]
 		if math.Abs(e.Reduction-want) > 0.02 {

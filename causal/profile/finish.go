@@ -97,7 +97,7 @@ func (p *Profile) rank(members []int) {
 	var at []int
 	for _, i := range members {
 		p.Curves[i].Leads = false
-		if p.Curves[i].Region.Name != p.Curves[i].Progress {
+		if !p.Curves[i].ofItself() {
 			of, at = append(of, p.Curves[i]), append(at, i)
 		}
 	}

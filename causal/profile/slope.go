@@ -89,7 +89,7 @@ func (c Curve) levels() (small, large Slope, known bool) {
 	small, large = all[0], all[len(all)-1]
 	if len(all) > 1 && large.Elasticity < small.Elasticity && c.convex(small, large) {
 		pooled := pool(small, large)
-		small.Elasticity, small.StdErr, small.Lo, small.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
+		small.Elasticity, small.StdErr, small.Lo, small.Hi = pooled.Elasticity, pooled.StdErr, min(pooled.Lo, small.Lo), pooled.Hi
 		large.Elasticity, large.StdErr, large.Lo, large.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
 	}
 	if c.metric() == MetricThroughput && !c.chooses(small, large) {
@@ -268,16 +268,25 @@ func (e Effect) notConvex(small, large Slope) Effect {
 
 // missing is by how much an elasticity may be larger than measured, since callers were held when
 // the region had given what others wait for: each millisecond by which such a wait is shorter
-// brings at most itself, to one visit.
+// brings at most itself, to one visit. So a region of a thousandth of the time brings no more than
+// that, however its spans wait.
 func (c Curve) missing(measured float64) float64 {
 	most := max(0, 1-measured)
 	switch {
-	case c.Inside:
-		return most
-	case c.BasePeriod <= 0:
+	case c.BasePeriod <= 0 || c.Own <= 0:
+		if c.Inside {
+			return most
+		}
 		return 0
 	}
-	return min(most, c.Awaited*float64(c.Own)/float64(c.BasePeriod))
+	share := float64(c.Own) / float64(c.BasePeriod)
+	switch {
+	case !c.Inside:
+		return min(most, c.Awaited*share)
+	case c.metric() == MetricThroughput:
+		return clamp((1+delaysOff)*share-measured, 0, most)
+	}
+	return most
 }
 
 func (c Curve) why() string {
@@ -295,7 +304,7 @@ func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 // without spans. It is not known without a slope.
 func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 	for _, c := range p.Curves {
-		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.Region.Name == progress {
+		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.ofItself() {
 			continue
 		}
 		if small, _, ok := c.levels(); ok {
@@ -320,6 +329,9 @@ func WidenByOthers(curves []Curve) {
 	}
 	falls, expires, reroutes := map[point]float64{}, map[point]float64{}, map[point]bool{}
 	for _, c := range curves {
+		if c.Mode != ModeSlowdown {
+			continue
+		}
 		p := point{c.Progress, c.metric()}
 		expires[p] = max(expires[p], c.Expiring)
 		reroutes[p] = reroutes[p] || c.reroutable()
@@ -330,7 +342,7 @@ func WidenByOthers(curves []Curve) {
 	for _, c := range curves {
 		p := point{c.Progress, c.metric()}
 		for i, e := range c.Effects {
-			if c.Mode == ModeSlowdown && e.Known() {
+			if c.Mode == ModeSlowdown && !c.savedWithoutSamples() && e.Known() {
 				c.Effects[i] = e.fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p]).rerouted(reroutes[p])
 			}
 		}
@@ -418,4 +430,17 @@ func mergeSlopes(c *Curve, same []Curve) {
 	}
 	slices.Sort(all)
 	c.AnswerFromSlopes(all)
+	// What speaks against the runs' own numbers widens the answer, too.
+	for i := range c.Effects {
+		e := &c.Effects[i]
+		var runs []Effect
+		for _, x := range same {
+			if was, known := x.at(e.Speedup); known {
+				runs, *e = append(runs, was), e.Wider(max(e.Margin, was.Margin))
+			}
+		}
+		if a, b, differ := furthest(runs); differ {
+			e.Warnings = append(e.Warnings, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
+		}
+	}
 }

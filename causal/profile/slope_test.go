@@ -170,15 +170,21 @@ func TestSlopeNearDeadlines(t *testing.T) {
 }
 
 // Callers of spans that give back what they have waited for before they end are held too late: a
-// slope bounds nothing from above.
+// slope bounds nothing from above, what the region takes does.
 func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
-	c.Inside = true
+	c.Inside, c.Own = true, c.BasePeriod
 	c.AnswerFromSlopes([]float64{0.1, 0.5})
 	for _, e := range c.Effects {
 		if e.Hi < e.Speedup || e.Lo > 0.1*e.Speedup || !e.Bounded || len(e.Warnings) != 1 {
 			t.Errorf("%+v, want bounds from what was measured to all of it, and why", e)
 		}
+	}
+	rare := slowed(rand.New(rand.NewPCG(3, 4)), 0, 0)
+	rare.Inside, rare.Own = true, rare.BasePeriod/200
+	rare.AnswerFromSlopes([]float64{0.5})
+	if e := rare.Effects[0]; e.Reduction > 0.005 || e.Hi > 0.05 {
+		t.Errorf("%+v of a region that takes 5 of 1000 ms, want no more than that", e)
 	}
 	latency := slowed(rand.New(rand.NewPCG(3, 4)), 1.2, 1.2)
 	latency.Metric, latency.Inside = profile.MetricLatencyP99, true

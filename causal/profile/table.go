@@ -93,7 +93,7 @@ func (p *Profile) section(out *strings.Builder, curves []Curve) {
 	}
 	_ = t.Flush() // a Builder takes everything
 	for _, c := range curves {
-		if worth := c.worth(what + " " + oneLine(c.Progress)); worth != "" && c.Region.Name != c.Progress {
+		if worth := c.worth(what + " " + oneLine(c.Progress)); worth != "" && !c.ofItself() {
 			_, _ = fmt.Fprintln(out, worth)
 		}
 	}

@@ -37,5 +37,15 @@ func Match(pattern, s string) bool {
 
 var literally = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`)
 
+// Name returns what a pattern matches alone, or the pattern if that is more.
+func Name(pattern string) string {
+	if s := unquoted.Replace(pattern); Quote(s) == pattern {
+		return s
+	}
+	return pattern
+}
+
+var unquoted = strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?")
+
 // Quote returns a pattern that matches s alone.
 func Quote(s string) string { return literally.Replace(s) }

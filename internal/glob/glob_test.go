@@ -120,3 +120,11 @@ func FuzzMatch(f *testing.F) {
 		}
 	})
 }
+
+func TestName(t *testing.T) {
+	for pattern, want := range map[string]string{`GET /\*`: "GET /*", "GET /a": "GET /a", "GET *": "GET *", `a\?b\\`: `a?b\`, `\a`: `\a`} {
+		if got := Name(pattern); got != want || want != pattern && !Match(pattern, want) {
+			t.Errorf("Name(%q) = %q, want %q", pattern, got, want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func NeedOf(samples []float64) Need {
 	switch {
 	case s.halfWidth(len(samples)) <= GoodEnough:
 		return Settled
-	case s.halfWidth(MostSamples) > GoodEnough:
+	case len(samples) >= sequenceAt && s.halfWidth(MostSamples) > GoodEnough:
 		return Futile
 	}
 	return NeedsMore

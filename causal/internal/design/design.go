@@ -31,6 +31,8 @@ const (
 	LossOfDuty = 0.6
 	// SettlingRequests is how many times the 99th percentile of requests an arm settles for.
 	SettlingRequests = 3
+	// SettlingMeans is how many times their mean it settles for at most.
+	SettlingMeans = 10
 	// NothingElasticity is that of a region which brings less than 2 points at a half.
 	NothingElasticity = 0.04
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/glob"
 	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/otelhdr"
 )
@@ -29,10 +30,10 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 		steps := run.StepsOf(experiments, point, which)
 		byArm := experiment.Contrasts(steps)
 		for i, region := range regions {
-			if metric != profile.MetricThroughput && region.Name == run.Plan.Progress[point].Span {
+			if metric != profile.MetricThroughput && glob.Match(run.Plan.Progress[point].Span, region.Name) {
 				continue // a delay after its end is in no duration
 			}
-			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.Plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
+			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.Plan.Progress[point].Name(), Metric: metric, BasePeriod: experiment.BaseOf(steps)}
 			var sum experiment.Contrast
 			var all []experiment.Contrast
 			for _, level := range run.Levels() {
@@ -59,11 +60,27 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			for k, e := range c.Effects {
 				c.Effects[k] = v.Widen(e)
 			}
+			if metric != profile.MetricThroughput && lumped(c, w) {
+				for k, e := range c.Effects {
+					if e.Known() {
+						e.Bounded, e.Warnings = true, append(e.Warnings, "delays below 0.1 ms are inserted together, so that this quantile does not show them")
+						c.Effects[k] = e.Wider(1)
+					}
+				}
+			}
 			curves = append(curves, c)
 		}
 	}
 	profile.WidenByOthers(curves)
 	return curves
+}
+
+// lumped reports whether a few spans were held for many, by about as much as the quantile itself:
+// then it does not move by what spans are held for in the mean.
+func lumped(c profile.Curve, w work) bool {
+	const leastOfQuantile = 20
+	asleep := c.Slopes[0].Taken * w.own * (1 - w.computing)
+	return w.computing < 0.9 && asleep < 1.25*design.LeastSlept && c.BasePeriod < leastOfQuantile*design.LeastSlept
 }
 
 // short says where limits left less than half of a delay.

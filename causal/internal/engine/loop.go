@@ -137,7 +137,8 @@ func (run *Run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 	if ctx.Err() != nil { // it ended just before the arm began
 		return false
 	}
-	if !run.pause(ctx, run.settling()) {
+	settling := run.settling()
+	if !run.pause(ctx, settling) {
 		return false
 	}
 	if !run.awaitVisits(ctx, start.arrived) {
@@ -145,6 +146,9 @@ func (run *Run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 	}
 	run.startCounting(start, a, i)
 	wait := time.Duration(run.Plan.Timing.Experiment)
+	if run.Plan.Mode == profile.ModeSlowdown { // else most of an arm would be settling
+		wait = max(wait, settling)
+	}
 	for {
 		if !run.pause(ctx, wait) {
 			return false

@@ -99,7 +99,7 @@ func (run *Run) Speedups() (speedups []float64) {
 }
 
 func (run *Run) dilationCurves(p *profile.Profile, regions []profile.Region, experiments []experiment.Experiment, point int, due func()) (curves []profile.Curve) {
-	name := run.Plan.Progress[point].Span
+	name := run.Plan.Progress[point].Name()
 	iterations := experiment.IterationsOf(experiments, point)
 	var none experiment.Total
 	for _, i := range iterations {
@@ -135,7 +135,7 @@ func (run *Run) overlapCurves(regions []profile.Region, experiments []experiment
 		samples := experiment.Pairs(steps)
 		check := experiment.CheckBaselines(steps)
 		for i, region := range regions {
-			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.Plan.Progress[point].Span, Metric: metric, BasePeriod: experiment.BaseOf(steps)}
+			c := profile.Curve{Mode: profile.ModeOverlap, Region: region, Progress: run.Plan.Progress[point].Name(), Metric: metric, BasePeriod: experiment.BaseOf(steps)}
 			for _, s := range run.asked(steps, i) {
 				a := experiment.Arm{Speedup: s, Spared: i}
 				v := experiment.EvidenceOf(experiments, a, point)
@@ -210,7 +210,7 @@ func (run *Run) tallies(regions []profile.Region, experiments []experiment.Exper
 			if !ok {
 				at = len(tallies)
 				places[of] = at
-				t := profile.Tally{Mode: run.Plan.Mode, Speedup: e.Speedup, Progress: p.Span, Latency: latency[of]}
+				t := profile.Tally{Mode: run.Plan.Mode, Speedup: e.Speedup, Progress: p.Name(), Latency: latency[of]}
 				if of.Spared != experiment.SparesNone {
 					t.Region = regions[of.Spared]
 				}

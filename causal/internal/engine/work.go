@@ -138,7 +138,7 @@ func (run *Run) workOf(key profile.Region) work {
 	if !known {
 		s = Split{Own: 1, queued: 1}
 	}
-	self := float64(now.Self-before.Self) / float64(n)
+	self := float64(now.Self+now.Renamed-before.Self-before.Renamed) / float64(n)
 	own := s.Own * self
 	if s.Each > 0 {
 		own = s.Each
@@ -152,11 +152,12 @@ func (run *Run) workOf(key profile.Region) work {
 }
 
 // settling is how long a program takes to forget what the last arm has done: several times as long
-// as its longest requests.
+// as its longest requests, but for a few that are far longer than most, such as long polls.
 func (run *Run) settling() time.Duration {
 	cooloff := time.Duration(run.Plan.Timing.Cooloff)
 	if run.Plan.Mode != profile.ModeSlowdown {
 		return cooloff
 	}
-	return max(cooloff, min(design.SettlingRequests*run.Breaker.Normal(), time.Duration(run.Plan.Timing.Experiment)))
+	p99, mean := run.Breaker.Normal()
+	return max(cooloff, min(design.SettlingRequests*p99, design.SettlingMeans*mean, time.Duration(run.Plan.Timing.MaxExperiment)))
 }

@@ -145,12 +145,12 @@ func (b *Breaker) Baseline(now time.Time) (enough bool) {
 // Learned reports whether it is known what is normal.
 func (b *Breaker) Learned() bool { return b.base.all.durations != nil }
 
-// Normal is the 99th percentile without delays, 0 before it is known.
-func (b *Breaker) Normal() time.Duration {
+// Normal is the 99th percentile and the mean of local roots without delays, 0 before they are known.
+func (b *Breaker) Normal() (p99, mean time.Duration) {
 	if !b.Learned() {
-		return 0
+		return 0, 0
 	}
-	return b.base.p99()
+	return b.base.p99(), time.Duration(b.base.all.durations.Mean())
 }
 
 func (b *Breaker) learn(now time.Time, r reading) {

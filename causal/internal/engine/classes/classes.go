@@ -19,6 +19,7 @@ type Class struct {
 	ID    ledger.RegionID // ledger.NoRegion once there are too many
 	Key   profile.Region
 	self  atomic.Int64 // time in which no child was open, ns, of spans that end with this name
+	other atomic.Int64 // the same, of spans that begin with it and end as others
 	took  atomic.Int64 // ns
 	Count atomic.Int64
 	Root  atomic.Bool // it has been a local root
@@ -51,6 +52,7 @@ func (c *Class) Ended(r *spans.Span) {
 	if last == c {
 		return
 	}
+	c.other.Add(int64(r.SelfTime()))
 	c.took.Add(took)
 	c.Count.Add(1)
 	if last.From.Load() == nil {
@@ -92,10 +94,12 @@ func (c *Class) Begins(first *Class) bool {
 }
 
 // A Usage is what a class has come to.
-type Usage struct{ Self, Count, took int64 }
+type Usage struct{ Self, Renamed, Count, took int64 }
 
 // Usage is what the class has come to by now.
-func (c *Class) Usage() Usage { return Usage{c.self.Load(), c.Count.Load(), c.took.Load()} }
+func (c *Class) Usage() Usage {
+	return Usage{c.self.Load(), c.other.Load(), c.Count.Load(), c.took.Load()}
+}
 
 // Ran adds to an experiment what a region has done since it had come to before.
 func (c *Class) Ran(e *experiment.Experiment, before Usage) {

@@ -51,7 +51,7 @@ func (c Contrast) Slower() float64 {
 // elasticity is by which part the period grew for each part by which the region was slower, by the
 // totals.
 func (c Contrast) elasticity() float64 {
-	if s := c.Slower(); s > 0 {
+	if s := c.Slower(); s > leastSlower {
 		return -c.reduction() / s
 	}
 	return 0
@@ -60,7 +60,7 @@ func (c Contrast) elasticity() float64 {
 // rerouted is by which part there were more of the region's spans for each visit, for each part by
 // which the region was slower, by the totals.
 func (c Contrast) rerouted() float64 {
-	if s := c.Slower(); s > 0 && c.baseEnds > 0 {
+	if s := c.Slower(); s > leastSlower && c.baseEnds > 0 {
 		return (c.ends/c.baseEnds - 1) / s
 	}
 	return 0
@@ -69,7 +69,7 @@ func (c Contrast) rerouted() float64 {
 // Rerouted sums up by which part there were more of the region's spans for each visit, for each
 // part by which the region was slower.
 func Rerouted(c []Contrast) stats.Estimate {
-	if len(c) < stats.LeastSamples {
+	if len(c) < stats.LeastSamples || !held(c) {
 		return stats.Estimate{}
 	}
 	return stats.Summarize(stats.PseudoValues(c, (*Contrast).Add, Contrast.rerouted))
@@ -80,7 +80,9 @@ func Rerouted(c []Contrast) stats.Estimate {
 func Contrasts(steps []Step) map[Arm][]Contrast {
 	byArm := map[Arm][]Contrast{}
 	for i, s := range steps {
-		if s.Speedup == 0 || s.visits == 0 || s.own <= 0 {
+		// A window in which the region did not run counts, too: left out, rare regions would be
+		// looked at only where they cost.
+		if s.Speedup == 0 || s.visits == 0 {
 			continue
 		}
 		before, weight, after, found := baselines(steps, i)
@@ -157,8 +159,23 @@ func (s Step) takenOf(region int) float64 {
 	return s.taken
 }
 
-// Elasticities are the jackknife's pseudo-values.
+// leastSlower is the part below which a region was not slower: what it costs is not known then.
+const leastSlower = 1e-4
+
+// held reports whether a region was slower in these arms.
+func held(c []Contrast) bool {
+	var total Contrast
+	for _, x := range c {
+		total.Add(x, +1)
+	}
+	return total.Slower() > leastSlower
+}
+
+// Elasticities are the jackknife's pseudo-values, none where the region was not slower.
 func Elasticities(c []Contrast) []float64 {
+	if !held(c) {
+		return nil
+	}
 	return stats.PseudoValues(c, (*Contrast).Add, Contrast.elasticity)
 }
 

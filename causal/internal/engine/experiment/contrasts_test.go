@@ -163,3 +163,33 @@ func TestRerouted(t *testing.T) {
 		t.Errorf("%+v of one experiment, want nothing", got)
 	}
 }
+
+// TestWindowsWithoutTheRegionCount has a region that stops all requests now and then, and none of its
+// spans in most windows: what it costs is not what the windows cost in which it ran.
+func TestWindowsWithoutTheRegionCount(t *testing.T) {
+	var all []Step
+	for i := range 40 {
+		for _, a := range []Arm{{0, 0}, {0.1, 0}} {
+			s := Step{Arm: a, time: 100, visits: 10}
+			if i%4 == 0 {
+				s.time, s.own, s.taken = 120, 4, 4*a.Speedup
+			}
+			all = append(all, s)
+		}
+	}
+	if m := stats.Summarize(Elasticities(Contrasts(all)[Arm{0.1, 0}])).Mean; math.Abs(m) > 0.1 {
+		t.Errorf("elasticity %v, want none", m)
+	}
+}
+
+// TestRegionThatWasNotHeld: without a delay it is not known what a delay costs.
+func TestRegionThatWasNotHeld(t *testing.T) {
+	var all []Step
+	for range 6 {
+		all = append(all, Step{time: 100, visits: 10}, Step{Arm: Arm{0.1, 0}, time: 130, visits: 10, own: 4})
+	}
+	c := Contrasts(all)[Arm{0.1, 0}]
+	if got := Elasticities(c); len(got) != 0 || Rerouted(c) != (stats.Estimate{}) {
+		t.Errorf("elasticities %v, want none", got)
+	}
+}

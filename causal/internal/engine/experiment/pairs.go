@@ -31,7 +31,7 @@ func StepsOf(experiments []Experiment, latency bool, point, which int) []Step {
 		case !latency:
 			passed := e.Passages[point]
 			steps[i].time, steps[i].visits = max(0, float64(passed.Effective)), float64(passed.Visits)
-		case which < len(e.Quantiles[point]):
+		case which < len(e.Quantiles[point]) && e.Quantiles[point][which] > 0: // 0 is that of no spans
 			steps[i].time, steps[i].visits = e.Quantiles[point][which], 1
 		}
 		if visits := float64(e.Passages[point].Visits); visits > 0 && steps[i].visits > 0 {

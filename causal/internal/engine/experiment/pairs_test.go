@@ -158,3 +158,14 @@ func TestCampaignCoverage(t *testing.T) {
 		t.Errorf("%d cells near the knee in %d campaigns, want one in most", refined, campaigns)
 	}
 }
+
+// TestNothingHappened: a window without a visit has no time, and one without a span no latency.
+func TestNothingHappened(t *testing.T) {
+	if p := (Visit{Count: 3, At: 100}).Since(Visit{Count: 3, At: 500}); p != (Passage{}) {
+		t.Errorf("%+v between two looks at one visit, want nothing", p)
+	}
+	idle := []Experiment{{Passages: make([]Passage, 1), Quantiles: [][]float64{{0}}}}
+	if s := StepsOf(idle, true, 0, 0)[0]; s.visits != 0 {
+		t.Errorf("%+v of a window without spans, want nothing", s)
+	}
+}

@@ -76,7 +76,7 @@ func checkRound(t *testing.T, regions int, grid []float64, arms []Arm) {
 
 func TestOverlapArmsDropWhatIsSettled(t *testing.T) {
 	quiet := slices.Repeat([]float64{0.1}, stats.LeastToJudge)
-	wild := []float64{5, -5, 5, -5, 5, -5, 5, -5, 5}
+	wild := slices.Repeat([]float64{5, -5}, 10)
 	samples := func(a Arm) [][]float64 {
 		switch a {
 		case Arm{0.1, 0}:

@@ -48,8 +48,12 @@ type Passage struct {
 	Effective time.Duration
 }
 
-// Since is what happened after an earlier visit.
+// Since is what happened after an earlier visit: nothing without another one. Earlier may be a
+// moment after the last visit.
 func (v Visit) Since(earlier Visit) Passage {
+	if v.Count == earlier.Count {
+		return Passage{}
+	}
 	return Passage{
 		Visits:    v.Count - earlier.Count,
 		Effective: time.Duration((v.At - earlier.At) - (v.Growth - earlier.Growth)),

@@ -266,6 +266,7 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 	for _, c := range curves {
 		p.Curves = append(p.Curves, *c)
 	}
+	profile.WidenByOthers(p.Curves)
 	var saved bytes.Buffer
 	if err := p.WriteJSON(&saved); err != nil {
 		return profile.Profile{}, err

@@ -52,68 +52,89 @@ func (s *stretch) add(d stretch, sign float64) {
 // whole reports whether there is something to compare.
 func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 0 && s.slowed.own > 0 }
 
-// strata are the sums of stretches, by instance: each is compared with its own placebos, since one
-// may have more to do than others.
-type strata []stretch
+// A contrast is what stretches of all instances come to: the time of visits, what it would have been
+// with the region as it is, and the delay and own time. Each instance is compared with its own
+// placebos, since one may have more to do than others.
+type contrast struct{ time, base, taken, own, placed float64 }
 
-// add never changes what others have a copy of.
-func (s *strata) add(d strata, sign float64) {
-	sum := make(strata, max(len(*s), len(d)))
-	copy(sum, *s)
-	for i := range d {
-		sum[i].add(d[i], sign)
-	}
-	*s = sum
+func (c contrast) plus(d contrast, sign float64) contrast {
+	return contrast{c.time + sign*d.time, c.base + sign*d.base, c.taken + sign*d.taken, c.own + sign*d.own, c.placed + sign*d.placed}
 }
 
-// contrast adds the instances up: the time of visits, what it would have been with the regions as
-// they are, and the delay and own time.
-func (s strata) contrast() (time, base, taken, own float64) {
-	for _, one := range s {
-		if one.whole() {
-			visits := one.slowed.visits / one.placed.visits
-			time += one.slowed.effective
-			base += one.placed.effective * visits
-			taken += one.slowed.delay - one.placed.delay*visits
-			own += one.slowed.own
-		}
+// contrast is what the stretches of one instance come to, together.
+func (s stretch) contrast() contrast {
+	if !s.whole() {
+		return contrast{}
 	}
-	return time, base, taken, own
+	visits := s.slowed.visits / s.placed.visits
+	return contrast{
+		time: s.slowed.effective, base: s.placed.effective * visits,
+		taken: s.slowed.delay - s.placed.delay*visits, own: s.slowed.own, placed: s.placed.own * visits,
+	}
 }
 
-// taken is by which part of its own time the region was held for more than in its placebos.
-func (s strata) taken() float64 {
-	_, _, taken, own := s.contrast()
-	if own <= 0 {
+// slower is by which part of its own time the region was held for more than in its placebos.
+func (c contrast) slower() float64 {
+	if c.own <= 0 {
 		return 0
 	}
-	return max(0, taken/own)
+	return max(0, c.taken/c.own)
 }
 
 // elasticity is by which part the time for each visit grew for each part by which the region was
 // slower.
-func (s strata) elasticity() float64 {
-	time, base, _, _ := s.contrast()
-	if taken := s.taken(); taken > 0 && base > 0 {
-		return (time/base - 1) / taken
+func (c contrast) elasticity() float64 {
+	if slower := c.slower(); slower > 0 && c.base > 0 {
+		return (c.time/c.base - 1) / slower
 	}
 	return 0
 }
 
 // rerouted is by which part there were more of the region's spans for each visit, by their own
 // time, for each part by which the region was slower.
-func (s strata) rerouted() float64 {
-	var own, base float64
-	for _, one := range s {
-		if one.whole() {
-			own += one.slowed.own
-			base += one.placed.own * one.slowed.visits / one.placed.visits
-		}
-	}
-	if taken := s.taken(); taken > 0 && base > 0 {
-		return (own/base - 1) / taken
+func (c contrast) rerouted() float64 {
+	if slower := c.slower(); slower > 0 && c.placed > 0 {
+		return (c.own/c.placed - 1) / slower
 	}
 	return 0
+}
+
+// A block is a stretch of one instance, by its number.
+type block struct {
+	at       float64 // its end, s since 1970
+	instance int
+	stretch
+}
+
+// total is what blocks come to, and by instance what they add up to.
+func total(blocks []block) (sum contrast, byInstance map[int]stretch) {
+	byInstance = map[int]stretch{}
+	for _, b := range blocks {
+		s := byInstance[b.instance]
+		s.add(b.stretch, +1)
+		byInstance[b.instance] = s
+	}
+	for _, i := range slices.Sorted(maps.Keys(byInstance)) {
+		sum = sum.plus(byInstance[i].contrast(), +1)
+	}
+	return sum, byInstance
+}
+
+// pseudoValues are the jackknife's, as [stats.PseudoValues], in time linear in the blocks.
+func pseudoValues(blocks []block, of func(contrast) float64) []float64 {
+	sum, byInstance := total(blocks)
+	n, all := float64(len(blocks)), of(sum)
+	if n == 1 {
+		return []float64{all}
+	}
+	values := make([]float64, len(blocks))
+	for i, b := range blocks {
+		rest := byInstance[b.instance]
+		without := sum.plus(rest.contrast(), -1)
+		rest.add(b.stretch, -1)
+		values[i] = n*all - (n-1)*of(without.plus(rest.contrast(), +1))
+	}
+	return values
 }
 
 // A history is how the counters of one cell rose in one instance, by time in s since 1970.
@@ -126,7 +147,7 @@ func (h history) rises() map[float64]counts {
 	for _, at := range slices.Sorted(maps.Keys(h)) {
 		now := h[at]
 		rise := *now
-		if now.visits >= last.visits && now.effective >= last.effective {
+		if now.visits >= last.visits && now.effective >= last.effective && now.delay >= last.delay && now.own >= last.own {
 			rise.add(last, -1)
 		}
 		rises[at], last = rise, *now
@@ -144,10 +165,6 @@ type slopes struct {
 // slopesOf estimates from the histories of a region's cells, by instance and level; level 0 is that
 // of the placebos.
 func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
-	type block struct {
-		at float64
-		strata
-	}
 	byLevel := map[float64][]block{}
 	for i, instance := range slices.Sorted(maps.Keys(byInstance)) {
 		histories := byInstance[instance]
@@ -158,22 +175,20 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 			}
 			for _, one := range wholeOnes(h.rises(), placed) {
 				s.all.add(one.slowed, +1)
-				byLevel[level] = append(byLevel[level], block{one.at, append(make(strata, i), one)})
+				byLevel[level] = append(byLevel[level], block{one.at, i, one})
 			}
 		}
 	}
 	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
 		blocks := byLevel[level]
 		slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(a.at, b.at) })
-		var all []strata
-		var sum strata
-		for _, b := range blocks {
-			all = append(all, b.strata)
-			sum.add(b.strata, +1)
+		sum, _ := total(blocks)
+		if sum.slower() <= 0 { // it was not slower: what that costs is not known
+			continue
 		}
-		slope := profile.NewSlope(level, sum.taken(), stats.PseudoValues(all, (*strata).add, strata.elasticity))
-		if len(all) >= stats.LeastSamples {
-			ratio := stats.Summarize(stats.PseudoValues(all, (*strata).add, strata.rerouted))
+		slope := profile.NewSlope(level, sum.slower(), pseudoValues(blocks, contrast.elasticity))
+		if len(blocks) >= stats.LeastSamples {
+			ratio := stats.Summarize(pseudoValues(blocks, contrast.rerouted))
 			slope.VisitRatio, slope.VisitRatioErr = ratio.Mean, ratio.StdErr
 		}
 		if most := max(math.Abs(slope.Lo), math.Abs(slope.Hi)); most < mostElasticity {
@@ -191,6 +206,7 @@ const mostElasticity = 1000
 // they follow from the slopes.
 func (s slopes) setOn(c *profile.Curve) {
 	c.Slopes = s.found
+	c.Inside = true // whether spans wait inside is in no metric
 	if s.all.visits > 0 {
 		c.Own = seconds(s.all.own / s.all.visits)
 	}
