@@ -261,6 +261,7 @@ func TestMergeSlopes(t *testing.T) {
 	one, two := slowed(rng, 0.4, 0.4), slowed(rng, 0.5, 0.5)
 	one.Slopes[0].VisitRatio, one.Slopes[0].VisitRatioErr = -0.2, 0.1
 	two.Slopes[0].VisitRatio, two.Slopes[0].VisitRatioErr = -0.4, 0.1
+	one.Effects[0] = one.Effects[0].Wider(0.05) // the machine was short of processors
 	var parts []profile.Profile
 	for _, c := range []profile.Curve{one, two} {
 		document, err := json.Marshal(profile.Profile{Mode: profile.ModeSlowdown, Curves: []profile.Curve{c}})
@@ -284,6 +285,9 @@ func TestMergeSlopes(t *testing.T) {
 	}
 	if s := merged.Slopes[0]; math.Abs(s.VisitRatio+0.3) > 1e-9 || math.Abs(s.VisitRatioErr-0.1/math.Sqrt2) > 1e-9 {
 		t.Errorf("visit ratio %v ±%v, want -.3 ±.07", s.VisitRatio, s.VisitRatioErr)
+	}
+	if e := merged.Effects[0]; e.Margin != 0.05 {
+		t.Errorf("%+v, want the margin of the wider run", e)
 	}
 	if s := merged.Slope; math.Abs(s-0.45) > 0.1 || merged.Knee != 0 {
 		t.Errorf("slope %v and knee %v, want about .45 and none", s, merged.Knee)
