@@ -102,10 +102,10 @@ func (p *Profiler) Exports() []exporter.Stats {
 }
 
 // Shutdown ends experiments, delays in flight included, exports what has ended, and stops all that
-// Setup or Wrap has started. When ctx ends it gives up what is left, which is counted, and returns at most
-// 100 ms later; the error names the parts that hang. Give it a deadline: without one it waits for
-// an endpoint that does not answer for as long as exports may take. The error joins those of all
-// parts. A second call waits for the first and returns the same.
+// Setup or Wrap has started. When ctx ends it gives up what is left, which is counted, and returns
+// at most 100 ms later; the error names the parts that hang. Give it a deadline: without one it
+// waits for an endpoint that does not answer for as long as exports may take. The error joins those
+// of all parts. A second call waits for the first and returns the same.
 func (p *Profiler) Shutdown(ctx context.Context) error {
 	first := false
 	p.once.Do(func() { first = true })

@@ -77,8 +77,8 @@ func (s *profileSender) exportWaits(ctx context.Context) {
 	}
 }
 
-// untilLast calls f with a context that lives for [lastProfile] longer than ctx: what is under way is
-// finished, and none uses up the time of another.
+// untilLast calls f with a context that lives for [lastProfile] longer than ctx: what is under way
+// is finished, and none uses up the time of another.
 func untilLast(ctx context.Context, f func(context.Context)) {
 	if ctx.Err() != nil {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastProfile)

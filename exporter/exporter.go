@@ -78,8 +78,8 @@ func monitor(of any, unit string, opts []Option) *delivery.Monitor {
 // A SpanProcessor exports sampled spans in batches. Any goroutine may call its methods.
 type SpanProcessor struct{ batcher *delivery.Batcher }
 
-// NewSpanProcessor returns a processor that exports to e, and shuts e down. With a nil e all spans are
-// lost, and counted. It starts one goroutine, which Shutdown ends.
+// NewSpanProcessor returns a processor that exports to e, and shuts e down. With a nil e all spans
+// are lost, and counted. It starts one goroutine, which Shutdown ends.
 func NewSpanProcessor(e sdktrace.SpanExporter, opts ...Option) *SpanProcessor {
 	if e == nil {
 		e = nowhere{}
@@ -133,8 +133,8 @@ func (p *LogProcessor) Shutdown(ctx context.Context) error { return p.batcher.Sh
 // Stats returns the counts so far.
 func (p *LogProcessor) Stats() Stats { return Stats(p.batcher.Stats()) }
 
-// A MetricExporter counts what becomes of data points, and exports many of them in pieces, so that no
-// processor is taken for long. It is for a reader of the SDK's.
+// A MetricExporter counts what becomes of data points, and exports many of them in pieces, so that
+// no processor is taken for long. It is for a reader of the SDK's.
 type MetricExporter struct{ inner *delivery.MetricExporter }
 
 // NewMetricExporter returns an exporter that gives its metrics to e.
@@ -160,8 +160,8 @@ func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetr
 	return e.inner.Export(ctx, rm)
 }
 
-// ForceFlush flushes the inner exporter. The error has what has not been delivered, if exports fail at
-// present.
+// ForceFlush flushes the inner exporter. The error has what has not been delivered, if exports fail
+// at present.
 func (e *MetricExporter) ForceFlush(ctx context.Context) error { return e.inner.ForceFlush(ctx) }
 
 // Shutdown shuts the inner exporter down.

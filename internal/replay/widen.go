@@ -123,8 +123,8 @@ func bound(b *doubt.Buckets, w *window, q question) {
 }
 
 // vary simulates a change as it may be besides: with processors that come back sooner or later, and
-// beside other programs. Base is the replay of p without the change, o that of x with it, of d ns: x
-// is p, or p built in another way. It returns the variations, and the steps that these took.
+// beside other programs. Base is the replay of p without the change, o that of x with it, of d ns:
+// x is p, or p built in another way. It returns the variations, and the steps that these took.
 func (w *window) vary(p, x *model.Program, c sim.Change, base, o *sim.Outcome, d int64) (all []sim.Variation, work int) {
 	if p.Rec.Uses(ruleWakeup) {
 		all, work = w.rouse(p, x, c, base, o, d)

@@ -315,8 +315,8 @@ func (e *Edit) Apply(l *model.List) {
 
 // skip takes the ops of a section in [from, to) off its list: the goroutine had the lock, gave it
 // back and waited, and in the replay waits elsewhere. What ended the wait is dead. Other locks that
-// it takes or gives back in between stay, as in a hand over hand; spans, progress points and signals
-// do, too.
+// it takes or gives back in between stay, as in a hand over hand; spans, progress points and
+// signals do, too.
 func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 	ops := b.P.Lists[s.list].Ops
 	for k := from; k < to; k++ {

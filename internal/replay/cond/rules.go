@@ -302,9 +302,9 @@ const mostLeftOver = 200
 //
 // The first visit of a goroutine has no earlier one, and is not held against the rule: it takes
 // leastSections later ones, which goroutines that come once do not have. The replay has a channel
-// for each goroutine, in which a signal leaves an element; one more finds no room and is dropped, so
-// that a goroutine that fell behind goes on once. The signaller never waits (Tries). It adds as many
-// ops as signals times goroutines.
+// for each goroutine, in which a signal leaves an element; one more finds no room and is dropped,
+// so that a goroutine that fell behind goes on once. The signaller never waits (Tries). It adds as
+// many ops as signals times goroutines.
 func latest(c *condition) replacement {
 	seen := map[int32]bool{} // nothing since
 	var f Fit
@@ -359,8 +359,8 @@ func latest(c *condition) replacement {
 //
 // Its size is how many come from one signal to the next, in 95 % of the rounds. All but the last
 // one of a round must have waited, leastSections times at least; of the first round that is not
-// asked, since it began before the window. Barriers in which each one that comes signals, or which have several sizes, are not
-// found.
+// asked, since it began before the window. Barriers in which each one that comes signals, or which
+// have several sizes, are not found.
 func meets(c *condition) replacement {
 	rounds, waited := map[int]int{}, 0
 	there, total := 0, 0

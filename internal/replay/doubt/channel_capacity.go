@@ -119,9 +119,9 @@ func sendsTo(p *model.Program, known []int8, site int32) bool {
 	return known[site] > 0
 }
 
-// selects reports whether a site is in a select statement of several cases (runtime.selectgo), which
-// may wait for room: such as a send that gives up when a context ends. One with a default does not
-// wait, and is not known from it; for a bound it counts as one that does.
+// selects reports whether a site is in a select statement of several cases (runtime.selectgo),
+// which may wait for room: such as a send that gives up when a context ends. One with a default
+// does not wait, and is not known from it; for a bound it counts as one that does.
 func selects(p *model.Program, site int32) bool {
 	frames := p.Rec.Sites[site].Frames
 	return len(frames) > 0 && frames[0].Func == "runtime.selectgo"

@@ -61,9 +61,9 @@ func (s *Simulation) lock(b *object, i int32) bool {
 }
 
 // unlock gives a lock back, by a runner on a processor, and reports whether that yields to the one
-// that it has handed the lock to. The Mutex of an RWMutex (within) is handed to a writer that has to
-// wait for readers yet. Unlocking a lock that is free is no error here, where Go ends the program: a
-// recording may lack the operation that locked it.
+// that it has handed the lock to. The Mutex of an RWMutex (within) is handed to a writer that has
+// to wait for readers yet. Unlocking a lock that is free is no error here, where Go ends the
+// program: a recording may lack the operation that locked it.
 func (s *Simulation) unlock(b *object, proc int32, within bool) (yields bool) {
 	b.held = false
 	if b.queue.len() == 0 {

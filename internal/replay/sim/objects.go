@@ -113,8 +113,8 @@ func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 		return true
 	}
 	// How late it was in the recording is of the one wait that it had there. A wait more, for a
-	// lock that another one took meanwhile, has no example. A call that was asked for may have moved
-	// the runners in memory.
+	// lock that another one took meanwhile, has no example. A call that was asked for may have
+	// moved the runners in memory.
 	r = &s.runners[i]
 	r.late = int64(o.late)
 	if again {

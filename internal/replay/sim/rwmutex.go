@@ -11,8 +11,8 @@ package sim
 // The rules are those of sync/rwmutex.go. Lock takes a sync.Mutex within (w), for which writers
 // compete as for any other: one may come again before one that waits, see mutex.go. Then it keeps
 // out new readers (readerCount below 0) and waits for the readers that are in (readerWait), of whom
-// the last wakes it. Unlock lets in all readers that wait, and gives the Mutex back. A writer that is
-// woken for the Mutex keeps no reader out before it runs.
+// the last wakes it. Unlock lets in all readers that wait, and gives the Mutex back. A writer that
+// is woken for the Mutex keeps no reader out before it runs.
 
 // An object that is such a lock is held as the Mutex within is; writer is whether readers are kept
 // out. Writers wait for the Mutex in its queue, readers in others; one writer at a time drains.
@@ -33,8 +33,8 @@ func (s *Simulation) writeLock(b *object, i int32) bool {
 	return true
 }
 
-// writeUnlock lets all readers that wait in, and gives the Mutex back. It reports whether the runner
-// yields, see unlock.
+// writeUnlock lets all readers that wait in, and gives the Mutex back. It reports whether the
+// runner yields, see unlock.
 func (s *Simulation) writeUnlock(b *object, proc int32) (yields bool) {
 	b.writer = false
 	for b.others.len() > 0 {

@@ -252,21 +252,9 @@ func (s *Simulation) step(proc int32) {
 			if s.end(i, proc, o) {
 				return
 			}
-		// All others are on objects. An op that is done once is noted when it is first come to, and
-		// not again as its wait ends.
 		default:
-			if !r.granted && !r.retrying && s.skips(o) {
-				r.pc++
-				continue
-			}
-			if s.spins(i, proc, o) {
-				return
-			}
-			done = s.operate(i, proc, o)
-			if s.yields {
-				s.yields = false
-				s.queue.push(i)
-				s.leave(proc, ready)
+			var left bool
+			if done, left = s.onObject(i, proc, o); left {
 				return
 			}
 		}
@@ -275,6 +263,26 @@ func (s *Simulation) step(proc int32) {
 			return
 		}
 	}
+}
+
+// onObject does an op on an object, and reports whether it is done, and whether the runner has left
+// its processor, or looks at a lock for a while. An op that is done once is noted when it is first
+// come to, and not again as its wait ends.
+func (s *Simulation) onObject(i, proc int32, o *instruction) (done, left bool) {
+	if r := &s.runners[i]; !r.granted && !r.retrying && s.skips(o) {
+		r.pc++
+		return true, false
+	}
+	if s.spins(i, proc, o) {
+		return true, true
+	}
+	if done = s.operate(i, proc, o); s.yields {
+		s.yields = false
+		s.queue.push(i)
+		s.leave(proc, ready)
+		return done, true
+	}
+	return done, false
 }
 
 // compute has a runner compute until its slice ends or something else is next. It returns n, the

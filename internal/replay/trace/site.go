@@ -86,8 +86,8 @@ func Classify(s Site) (is [FrameClasses]bool) {
 			strings.HasPrefix(f.Func, "runtime.asyncPreempt"), strings.HasPrefix(f.Func, "runtime.traceAdvance"):
 			is[OfRuntime] = true
 		// The outermost frame: a trace leaves out runtime.goexit, and runtime.main of goroutine 1
-		// (traceStack in runtime/tracestack.go). The goroutine of iter.Pull begins with corostart, and
-		// a call from a thread of C with cgocallbackg: what they do is the program's.
+		// (traceStack in runtime/tracestack.go). The goroutine of iter.Pull begins with corostart,
+		// and a call from a thread of C with cgocallbackg: what they do is the program's.
 		case i == len(s.Frames)-1 && strings.HasPrefix(f.Func, "runtime.") &&
 			f.Func != "runtime.main" && f.Func != "runtime.corostart" && f.Func != "runtime.cgocallbackg":
 			is[OfRuntime] = true

@@ -145,7 +145,8 @@ func (b *Breaker) Baseline(now time.Time) (enough bool) {
 // Learned reports whether it is known what is normal.
 func (b *Breaker) Learned() bool { return b.base.all.durations != nil }
 
-// Normal is the 99th percentile and the mean of local roots without delays, 0 before they are known.
+// Normal is the 99th percentile and the mean of local roots without delays, 0 before they are
+// known.
 func (b *Breaker) Normal() (p99, mean time.Duration) {
 	if !b.Learned() {
 		return 0, 0

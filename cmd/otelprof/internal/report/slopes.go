@@ -52,8 +52,8 @@ func (s *stretch) add(d stretch, sign float64) {
 // whole reports whether there is something to compare.
 func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 0 && s.slowed.own > 0 }
 
-// A contrast is what stretches of all instances come to: the time of visits, what it would have been
-// with the region as it is, and the delay and own time. Each instance is compared with its own
+// A contrast is what stretches of all instances come to: the time of visits, what it would have
+// been with the region as it is, and the delay and own time. Each instance is compared with its own
 // placebos, since one may have more to do than others.
 type contrast struct{ time, base, taken, own, placed float64 }
 
