@@ -113,8 +113,12 @@ func (p *Plan) validate(now time.Time) Errors {
 		v.That(len(r.Span) <= 256 && len(r.Scope) <= 256, key, nil, "patterns must have at most 256 characters")
 	}
 	v.That(len(p.Progress) >= 1 && len(p.Progress) <= 16, "progress", nil, "must have 1 to 16 entries, not %d", len(p.Progress))
+	points := map[[2]string]bool{}
 	for i, r := range p.Progress {
-		r.validate(v, fmt.Sprintf("progress[%d]", i), p.Mode)
+		key, point := fmt.Sprintf("progress[%d]", i), [2]string{r.Span, r.Type}
+		r.validate(v, key, p.Mode)
+		v.That(!points[point], key, nil, "span %q with type %q must not be repeated", r.Span, r.Type)
+		points[point] = true
 	}
 	p.validateGrid(v)
 	p.Limits.Validate(v, "limits.")

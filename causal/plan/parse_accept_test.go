@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -146,6 +147,15 @@ abort: {p99_ratio: 1000, p99: 1.5s, err_delta: "0.1%", window: 10m0s, min_sample
 	}
 }
 
+// progressPoints are n of them.
+func progressPoints(n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, "{span: a%d, type: throughput}, ", i)
+	}
+	return list.String()
+}
+
 // Each value at the edge of its range is inside.
 func TestParseAcceptsEdges(t *testing.T) {
 	for _, line := range []string{
@@ -159,7 +169,7 @@ func TestParseAcceptsEdges(t *testing.T) {
 		"target: {instances: {percent: 100}}",
 		"regions: [" + strings.Repeat("{span: a}, ", 64) + "]",
 		"regions: [{span: " + strings.Repeat("s", 256) + ", scope: " + strings.Repeat("s", 256) + "}]",
-		"progress: [" + strings.Repeat("{span: a, type: throughput}, ", 16) + "]",
+		"progress: [" + progressPoints(16) + "]",
 		"grid: {speedups: [80], zero_weight: 0.1}",
 		"grid: {speedups: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]}",
 		"timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1, max_experiment: 10ms}",

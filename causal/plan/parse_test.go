@@ -484,8 +484,12 @@ var refused = []struct {
 		want: "progress: must have 1 to 16 entries, not 0",
 	},
 	{
-		name: "17 progress points", lines: []string{"progress: [" + strings.Repeat("{span: a, type: throughput}, ", 17) + "]"},
+		name: "17 progress points", lines: []string{"progress: [" + progressPoints(17) + "]"},
 		want: "line 6: progress: must have 1 to 16 entries, not 17",
+	},
+	{
+		name: "progress repeated", lines: []string{"mode: overlap", "progress: [{span: a, type: throughput}, {span: a, type: latency}, {span: a, type: latency, quantiles: [50]}]"},
+		want: `line 6: progress[2]: span "a" with type "latency" must not be repeated`,
 	},
 	{
 		name: "progress without span", lines: []string{"progress: [{type: throughput}]"},

@@ -197,7 +197,8 @@ func (run *Run) samples(estimate func([]experiment.Step) map[experiment.Arm][]fl
 	}
 }
 
-// tallies add up what the experiments have counted.
+// tallies add up what the experiments have counted. A span that is listed for its throughput and for
+// its latency has one tally, of both: the cell of a tally has no type.
 func (run *Run) tallies(regions []profile.Region, experiments []experiment.Experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
 	places := map[cell]int{}
 	for _, e := range experiments {
@@ -206,6 +207,12 @@ func (run *Run) tallies(regions []profile.Region, experiments []experiment.Exper
 		}
 		for point, p := range run.Plan.Progress {
 			of := run.cellOf(e.Arm, point)
+			if first := slices.IndexFunc(run.Plan.Progress, func(q plan.ProgressPoint) bool { return q.Span == p.Span }); first < point {
+				if t := &tallies[places[run.cellOf(e.Arm, first)]]; t.Latency == nil {
+					t.Latency = latency[of]
+				}
+				continue
+			}
 			at, ok := places[of]
 			if !ok {
 				at = len(tallies)
