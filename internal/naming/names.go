@@ -27,8 +27,10 @@ const (
 
 	RegionNameKey  = attribute.Key("otelprof.region.name")
 	RegionScopeKey = attribute.Key("otelprof.region.scope")
-	// RegionScopeVersionKey is left out where the scope has no version.
-	RegionScopeVersionKey = attribute.Key("otelprof.region.scope_version")
+	// What a scope does not have is left out. Its attributes are written key=value, with commas.
+	RegionScopeVersionKey    = attribute.Key("otelprof.region.scope_version")
+	RegionScopeSchemaURLKey  = attribute.Key("otelprof.region.scope_schema_url")
+	RegionScopeAttributesKey = attribute.Key("otelprof.region.scope_attributes")
 	// ReasonKey is why something was dropped.
 	ReasonKey = attribute.Key("otelprof.reason")
 )
@@ -66,11 +68,18 @@ const (
 	EnvReplay = "OTELPROF_REPLAY"
 )
 
-// RegionAttributes returns the attributes by which metrics name a region, and more.
+// RegionAttributes returns the attributes by which metrics name a region, and more. They are others
+// for each scope: of points with the same ones receivers keep one, or see resets.
 func RegionAttributes(scope instrumentation.Scope, name string, more ...attribute.KeyValue) attribute.Set {
 	kvs := append(slices.Clip(more), RegionNameKey.String(name), RegionScopeKey.String(scope.Name))
 	if scope.Version != "" {
 		kvs = append(kvs, RegionScopeVersionKey.String(scope.Version))
+	}
+	if scope.SchemaURL != "" {
+		kvs = append(kvs, RegionScopeSchemaURLKey.String(scope.SchemaURL))
+	}
+	if scope.Attributes.Len() != 0 {
+		kvs = append(kvs, RegionScopeAttributesKey.String(scope.Attributes.Encoded(attribute.DefaultEncoder())))
 	}
 	return attribute.NewSet(kvs...)
 }
