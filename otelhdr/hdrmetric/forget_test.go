@@ -212,3 +212,26 @@ func advance(progress []atomic.Int64, all int64) {
 		}
 	}
 }
+
+// TestBeyondTheLimitWithoutAttributes records values without attributes beyond the limit while the
+// stream is locked, which would block for good if each took the lock.
+func TestBeyondTheLimitWithoutAttributes(t *testing.T) {
+	producer := deltaProducer()
+	p := WrapMeterProvider(nil, producer, WithCardinalityLimit(3))
+	h, err := p.Meter("m").Int64Histogram("h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		h.Record(t.Context(), 1, metric.WithAttributeSet(numbered(i)))
+	}
+	s := h.(*int64Histogram).streams[0]
+	s.mu.Lock()
+	h.Record(t.Context(), 10)
+	s.mu.Unlock()
+	sums := map[string]int64{}
+	collectSums(t, producer, sums)
+	if sums["otel.metric.overflow=true"] != 11 {
+		t.Errorf("sums %v, want 11 in the overflow", sums)
+	}
+}

@@ -110,6 +110,9 @@ func (s *stream) unattributed() *series {
 func (s *stream) findUnattributed() *series {
 	for {
 		x := s.series(attribute.NewSet())
+		if x == s.full.Load() {
+			return x // as find does, without a lock for every record
+		}
 		s.mu.Lock()
 		stays := slices.Contains(s.all, x) // it may have left meanwhile
 		if stays && x != s.full.Load() {
