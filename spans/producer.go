@@ -22,28 +22,27 @@ const exponentialScale = 8
 type producer struct {
 	provider    *TracerProvider
 	temporality metricdata.Temporality
-	begin       time.Time
 	exemplars   *exemplars // nil for none
 
-	mu      sync.Mutex
-	prev    map[*regionStats]*reported // delta only
-	scratch *otelhdr.Snapshot          // cumulative only: of the region that is being read
-	pushed  *pushed                    // cumulative only, nil for a reader that wants all regions each time
-	last    time.Time
-	lost    Dropped
+	mu          sync.Mutex
+	prev        map[*regionStats]*reported // delta only
+	total, news *otelhdr.Snapshot          // of the region that is being read
+	pushed      *pushed                    // cumulative only, nil for a reader that wants all regions each time
+	last        time.Time
+	lost        Dropped
 }
 
-// reported is what a region had come to at the last collection.
+// reported is what a region had come to at the last collection that had something of it.
 type reported struct {
-	durations *otelhdr.Snapshot
-	self      float64
+	durations otelhdr.Packed
+	self      time.Duration
 	errors    uint64
 }
 
 // NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a provider
 // has measured of its regions. Each reader needs one of its own. Values are those since the last
-// collection with [metricdata.DeltaTemporality], and otherwise those since the start. A collection
-// takes about 3 µs for each region, and returns no error.
+// collection with [metricdata.DeltaTemporality], and otherwise those since the provider was made. A
+// collection takes about 3 µs for each region, and returns no error.
 //
 // Durations have exemplars: of each region up to eight sampled spans of sessions that have ended
 // since the last collection, among them the slowest. OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves
@@ -55,14 +54,13 @@ func NewProducer(tp *TracerProvider, t metricdata.Temporality) sdkmetric.Produce
 	p := &producer{
 		provider:    tp,
 		temporality: t,
-		begin:       time.Now(),
+		last:        tp.begun,
 		prev:        map[*regionStats]*reported{},
 	}
 	if wantsExemplars() {
 		p.exemplars = &exemplars{of: map[*regionStats]*reservoir{}}
 		tp.exemplars.add(p.exemplars)
 	}
-	p.last = p.begin
 	return p
 }
 
@@ -72,7 +70,7 @@ func NewProducer(tp *TracerProvider, t metricdata.Temporality) sdkmetric.Produce
 func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	start, end := p.begin, time.Now()
+	start, end := p.provider.begun, time.Now()
 	if p.delta() {
 		start, p.last = p.last, end
 	}
@@ -90,16 +88,16 @@ func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, erro
 		if i%regionsAtOnce == 0 {
 			resting.Due()
 		}
-		now := p.since(s)
-		if now.durations.Count() == 0 {
+		now, took, errors := p.since(s)
+		if now.Count() == 0 {
 			continue
 		}
-		point := now.durations.Exponential(exponentialScale, time.Nanosecond.Seconds())
+		point := now.Exponential(exponentialScale, time.Nanosecond.Seconds())
 		point.Attributes, point.StartTime, point.Time = s.set, start, end
 		point.Exemplars = p.exemplars.take(s)
 		durations.DataPoints = append(durations.DataPoints, point)
-		self.DataPoints = append(self.DataPoints, metricdata.DataPoint[float64]{Attributes: s.set, StartTime: start, Time: end, Value: now.self})
-		failed.DataPoints = append(failed.DataPoints, metricdata.DataPoint[int64]{Attributes: s.set, StartTime: start, Time: end, Value: int64(now.errors)})
+		self.DataPoints = append(self.DataPoints, metricdata.DataPoint[float64]{Attributes: s.set, StartTime: start, Time: end, Value: took.Seconds()})
+		failed.DataPoints = append(failed.DataPoints, metricdata.DataPoint[int64]{Attributes: s.set, StartTime: start, Time: end, Value: int64(errors)})
 	}
 	// A metric without points is an error to some receivers.
 	var metrics []metricdata.Metrics
@@ -123,31 +121,27 @@ const regionsAtOnce = 16
 
 func (p *producer) delta() bool { return p.temporality == metricdata.DeltaTemporality }
 
-// since returns what a region has come to, since the last collection if those are deltas.
-func (p *producer) since(s *regionStats) reported {
-	durations, self := s.read(p.scratch)
-	total := reported{durations: durations, self: time.Duration(self).Seconds(), errors: s.errors.Load()}
+// since returns what a region has come to, since the last collection if those are deltas. The
+// durations are valid until the next call.
+func (p *producer) since(s *regionStats) (durations *otelhdr.Snapshot, self time.Duration, errors uint64) {
+	p.total, self = s.read(p.total)
+	errors = s.errors.Load()
 	if !p.delta() {
-		p.scratch = durations
+		return p.total, self, errors
 	}
 	prev := p.prev[s]
-	if !p.delta() {
-		return total
+	if prev == nil {
+		prev = new(reported)
+		p.prev[s] = prev
 	}
-	delta := total
-	if prev != nil {
-		delta = reported{
-			durations: total.durations.Since(prev.durations, nil),
-			self:      total.self - prev.self,
-			errors:    total.errors - prev.errors,
-		}
-	}
+	p.news = prev.durations.Until(p.total, p.news)
+	newSelf, newErrors := self-prev.self, errors-prev.errors
 	// Without a count there is no data point, so what a span that is just ending has added
 	// to the rest stays for the next collection.
-	if delta.durations.Count() > 0 {
-		p.prev[s] = &total
+	if p.news.Count() > 0 {
+		prev.self, prev.errors = self, errors
 	}
-	return delta
+	return p.news, newSelf, newErrors
 }
 
 func (p *producer) dropped(start, end time.Time) metricdata.Sum[int64] {

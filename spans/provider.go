@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -27,7 +28,8 @@ import (
 type TracerProvider struct {
 	embedded.TracerProvider
 
-	base trace.TracerProvider
+	base  trace.TracerProvider
+	begun time.Time // measuring
 	// delegating is set if base is the global placeholder, which may come to stand for
 	// this very provider.
 	delegating bool
@@ -76,6 +78,7 @@ func WrapTracerProvider(base trace.TracerProvider, opts ...Option) *TracerProvid
 	}
 	p := &TracerProvider{
 		base:          base,
+		begun:         time.Now(),
 		delegating:    isGlobalDelegate(base),
 		hooks:         newHooks(c.hooks),
 		panicsIgnored: c.panicsIgnored,

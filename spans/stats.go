@@ -1,11 +1,12 @@
 package spans
 
 import (
+	"math"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
@@ -62,7 +63,7 @@ type regionStats struct {
 	slow      atomic.Pointer[atomic.Int64] // of the ring, for sessions with a root of this region; see ringGate
 
 	mu   sync.Mutex
-	self uint64 // the most that a reader has computed, so that it only grows; guarded by mu
+	self time.Duration // the most that a reader has computed, so that it only grows; guarded by mu
 }
 
 func newRegionStats(scope instrumentation.Scope, name string, kind trace.SpanKind) *regionStats {
@@ -75,11 +76,7 @@ func newRegionStats(scope instrumentation.Scope, name string, kind trace.SpanKin
 }
 
 func newHistogram(relativeError float64) *otelhdr.Concurrent {
-	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(relativeError))
-	if err != nil {
-		otel.Handle(err) // the two errors are constants in range
-		h, _ = otelhdr.NewConcurrent()
-	}
+	h, _ := otelhdr.NewConcurrent(otelhdr.WithRelativeError(relativeError)) // the two are constants in range
 	return h
 }
 
@@ -96,19 +93,28 @@ func (s *regionStats) record(duration, self int64, failed bool) {
 	}
 }
 
-// read returns the durations, in dst if that is not nil, and the sum of the self times in
-// nanoseconds. Neither ever decreases.
-func (s *regionStats) read(dst *otelhdr.Snapshot) (durations *otelhdr.Snapshot, self uint64) {
+// read returns the durations, in dst if that is not nil, and the sum of the self times. Neither ever
+// decreases.
+func (s *regionStats) read(dst *otelhdr.Snapshot) (durations *otelhdr.Snapshot, self time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	durations = s.durations.Snapshot(dst)
-	// Sums that fit a time.Duration, 292 years, have nothing in the high word.
-	_, total := durations.Sum128()
-	_, covered := s.covered.Sum128()
-	if covered < total { // else a span that is just ending is in one and not in the other
-		s.self = max(s.self, total-covered)
+	hi, lo := durations.Sum128()
+	coveredHi, coveredLo := s.covered.Sum128()
+	lo, borrow := bits.Sub64(lo, coveredLo, 0)
+	hi, borrow = bits.Sub64(hi, coveredHi, borrow)
+	if borrow == 0 { // else a span that is just ending is in one and not in the other
+		s.self = max(s.self, nanoseconds(hi, lo))
 	}
 	return durations, s.self
+}
+
+// nanoseconds returns hi<<64 + lo as a duration, at most the longest, 292 years.
+func nanoseconds(hi, lo uint64) time.Duration {
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(lo)
 }
 
 func (s *regionStats) snapshot() RegionStats {
@@ -119,8 +125,8 @@ func (s *regionStats) snapshot() RegionStats {
 		Kind:      s.kind,
 		Count:     durations.Count(),
 		Errors:    s.errors.Load(),
-		Total:     time.Duration(durations.Sum()),
-		Self:      time.Duration(self),
+		Total:     nanoseconds(durations.Sum128()),
+		Self:      self,
 		Durations: durations,
 	}
 }
