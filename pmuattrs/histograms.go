@@ -3,8 +3,8 @@ package pmuattrs
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 
@@ -60,11 +60,12 @@ func (c RegionCounters) IPC() (float64, bool) {
 type regions struct {
 	source Source
 	events []Event
+	begun  time.Time // counting
 	known  *registry.Registry[spans.Region, region]
 }
 
 func newRegions(source Source, events []Event) *regions {
-	s := &regions{source: source, events: events}
+	s := &regions{source: source, events: events, begun: time.Now()}
 	s.known = registry.New(0, hashOf, func(int) *region { return s.newRegion(spans.Region{Name: "other"}) })
 	return s
 }
@@ -106,18 +107,10 @@ func (s *regions) find(key spans.Region, folded bool) *region {
 func (s *regions) newRegion(key spans.Region) *region {
 	r := &region{key: key, set: naming.RegionAttributes(key.Scope, key.Name, naming.CounterSourceKey.String(string(s.source)))}
 	for range s.events {
-		r.counts = append(r.counts, newHistogram())
+		h, _ := otelhdr.NewConcurrent(otelhdr.WithRelativeError(countError)) // a constant in range
+		r.counts = append(r.counts, h)
 	}
 	return r
-}
-
-func newHistogram() *otelhdr.Concurrent {
-	h, err := otelhdr.NewConcurrent(otelhdr.WithRelativeError(countError))
-	if err != nil {
-		otel.Handle(err) // the error is a constant in range
-		h, _ = otelhdr.NewConcurrent()
-	}
-	return h
 }
 
 func (r *region) record(d *Deltas, o outcome) {

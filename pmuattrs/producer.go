@@ -26,32 +26,29 @@ const exponentialScale = 6
 type producer struct {
 	hook        *Hook
 	temporality metricdata.Temporality
-	begin       time.Time
 
-	mu      sync.Mutex
-	last    time.Time
-	prev    map[*otelhdr.Concurrent]*otelhdr.Snapshot // delta only
-	scratch *otelhdr.Snapshot                         // cumulative only: of the histogram that is being read
-	lost    [outcomes]uint64
+	mu          sync.Mutex
+	last        time.Time
+	prev        map[*otelhdr.Concurrent]*otelhdr.Packed // delta only
+	total, news *otelhdr.Snapshot                       // of the histogram that is being read
+	lost        [outcomes]uint64
 }
 
 // NewProducer returns what gives one metric reader, by sdkmetric.WithProducer, all that a hook has
 // counted, as one exponential histogram for each event and region. Each reader needs one of its
 // own. Values are those since the last collection with [metricdata.DeltaTemporality], and otherwise
-// those since the start. A collection takes about 2 µs for each region and event, and returns no
-// error.
+// those since the hook was made. A collection takes about 2 µs for each region and event, and
+// returns no error.
 func NewProducer(h *Hook, t metricdata.Temporality) sdkmetric.Producer {
 	if t != metricdata.DeltaTemporality {
 		t = metricdata.CumulativeTemporality
 	}
-	p := &producer{
+	return &producer{
 		hook:        h,
 		temporality: t,
-		begin:       time.Now(),
-		prev:        map[*otelhdr.Concurrent]*otelhdr.Snapshot{},
+		last:        h.regions.begun,
+		prev:        map[*otelhdr.Concurrent]*otelhdr.Packed{},
 	}
-	p.last = p.begin
-	return p
 }
 
 // Produce implements sdkmetric.Producer. It never returns an error, which would make the reader
@@ -60,7 +57,7 @@ func NewProducer(h *Hook, t metricdata.Temporality) sdkmetric.Producer {
 func (p *producer) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	start, end := p.begin, time.Now()
+	start, end := p.hook.regions.begun, time.Now()
 	if p.delta() {
 		start, p.last = p.last, end
 	}
@@ -107,18 +104,15 @@ func (p *producer) delta() bool { return p.temporality == metricdata.DeltaTempor
 // since returns what a histogram has come to, since the last collection if those are deltas. It is
 // valid until the next call.
 func (p *producer) since(h *otelhdr.Concurrent) *otelhdr.Snapshot {
+	p.total = h.Snapshot(p.total)
 	if !p.delta() {
-		p.scratch = h.Snapshot(p.scratch)
-		return p.scratch
+		return p.total
 	}
-	total := h.Snapshot(nil)
-	delta := total.Since(p.prev[h], nil)
-	// Without a count there is no data point: what a span that is just ending has added to
-	// the rest stays for the next collection.
-	if delta.Count() != 0 {
-		p.prev[h] = total
+	if p.prev[h] == nil {
+		p.prev[h] = new(otelhdr.Packed)
 	}
-	return delta
+	p.news = p.prev[h].Until(p.total, p.news)
+	return p.news
 }
 
 func (p *producer) uncounted(start, end time.Time) metricdata.Sum[int64] {

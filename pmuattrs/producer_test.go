@@ -2,7 +2,9 @@ package pmuattrs
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -72,7 +74,7 @@ func TestProducer(t *testing.T) {
 				t.Errorf("%s = %+v, want 1 multiplexed", uncountedMetric, lost)
 			}
 			if temporality == metricdata.CumulativeTemporality {
-				if len(cycles) != 2 || cycles[0].Count != 3 || !cycles[0].StartTime.Equal(p.(*producer).begin) {
+				if len(cycles) != 2 || cycles[0].Count != 3 || !cycles[0].StartTime.Equal(h.regions.begun) {
 					t.Errorf("pmu.cycles = %+v, want price with 3 spans since the start", cycles)
 				}
 				return
@@ -101,5 +103,41 @@ func TestProducerInReader(t *testing.T) {
 	}
 	if len(rm.ScopeMetrics) != 1 || len(rm.ScopeMetrics[0].Metrics) != len(h.Events()) {
 		t.Errorf("%+v collected, want a metric for each of %v", rm.ScopeMetrics, h.Events())
+	}
+}
+
+// TestDeltasOfManyRegions: a collection allocates for its points, and nothing for the regions that
+// have none.
+func TestDeltasOfManyRegions(t *testing.T) {
+	h := fakeHook(t, newFakeThreads([]Event{Cycles, Instructions}, 1000, 2500))
+	tr, _ := provide(t, h)
+	for i := range 100 {
+		span(tr, fmt.Sprint("region ", i))
+	}
+	p := NewProducer(h, metricdata.DeltaTemporality)
+	if n := len(points(t, collected(t, p)["pmu.cycles"])); n != 100 {
+		t.Errorf("%d points, want 100", n)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		if got, err := p.Produce(t.Context()); len(got) != 0 || err != nil {
+			t.Errorf("%d scopes without news, %v", len(got), err)
+		}
+	}); n >= 100 {
+		t.Errorf("a collection of 100 regions without news allocates %v times, want fewer", n)
+	}
+}
+
+// TestPointsBeginWithTheHook: a producer gives what was counted before it was made.
+func TestPointsBeginWithTheHook(t *testing.T) {
+	before := time.Now()
+	h := fakeHook(t, newFakeThreads([]Event{Cycles}, 1000))
+	after := time.Now()
+	tr, _ := provide(t, h)
+	span(tr, "price")
+	for _, temporality := range []metricdata.Temporality{metricdata.CumulativeTemporality, metricdata.DeltaTemporality} {
+		p := points(t, collected(t, NewProducer(h, temporality))["pmu.cycles"])[0]
+		if p.StartTime.Before(before) || p.StartTime.After(after) {
+			t.Errorf("%v: a point from %v on, want from %v to %v", temporality, p.StartTime, before, after)
+		}
 	}
 }
