@@ -122,3 +122,23 @@ func TestComparisonRejects(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsAfterASlowOne: a first call that is slow, or one that was disturbed, does not make turns
+// of few calls.
+func TestCallsAfterASlowOne(t *testing.T) {
+	for slow := range 3 {
+		var clock time.Duration
+		call := 0
+		f := func() {
+			clock += time.Microsecond
+			if call == slow {
+				clock += time.Second
+			}
+			call++
+		}
+		c := Comparison{Turn: time.Millisecond, now: func() time.Duration { return clock }}
+		if got := c.calls(f); got != 1024 {
+			t.Errorf("call %d is slow: %d calls in a turn, want 1024", slow, got)
+		}
+	}
+}
