@@ -18,17 +18,13 @@ var (
 	ErrValue = errors.New("hdrlog: value out of range")
 )
 
-// digitErrors are the relative errors of 1 to 5 significant digits.
-var digitErrors = [...]float64{0.5 / (1 << 4), 0.5 / (1 << 7), 0.5 / (1 << 10), 0.5 / (1 << 14), 0.5 / (1 << 17)}
-
 // digitsFor returns the least number of digits whose error is no more than e, or 5.
 func digitsFor(e float64) int {
-	for i, of := range digitErrors {
-		if of <= e {
-			return i + 1
-		}
+	digits := 1
+	for digits < len(digitScales)-1 && math.Ldexp(0.5, -int(digitScales[digits])) > e {
+		digits++
 	}
-	return len(digitErrors)
+	return digits
 }
 
 // Encode returns s as base64 of HdrHistogram's compressed format, version 2: HISTFAAA…. It needs

@@ -39,7 +39,7 @@ func WritePercentiles(w io.Writer, s *otelhdr.Snapshot, ticks int, scale float64
 		if fraction := line.Quantile / 100; fraction < 1 {
 			inverse = fmt.Sprintf("%12.2f", 1/(1-fraction))
 		}
-		fmt.Fprintf(out, "%12.3f %12f %12d %s\n", float64(line.ValueAt)/scale, line.Quantile/100, line.Count, inverse)
+		fmt.Fprintf(out, "%12.3f %14.12f %12d %s\n", float64(line.ValueAt)/scale, line.Quantile/100, line.Count, inverse)
 	}
 	fmt.Fprintf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", s.Mean()/scale, s.StdDev()/scale)
 	fmt.Fprintf(out, "#[Max     = %12.3f, Total count    = %12d]\n", float64(h.Max())/scale, s.Count())

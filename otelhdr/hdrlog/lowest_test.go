@@ -5,8 +5,11 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -160,7 +163,7 @@ func TestEncodeWide(t *testing.T) {
 }
 
 // TestPercentilesAsCodec compares what is written with what the codec writes, but for the line of
-// ours.
+// ours, and for the decimals of percentiles, of which Java has 12 and the codec 6.
 func TestPercentilesAsCodec(t *testing.T) {
 	for digits := 1; digits <= 4; digits++ {
 		h := hdr.New(1, 1<<40, digits)
@@ -186,9 +189,33 @@ func TestPercentilesAsCodec(t *testing.T) {
 			t.Fatal(err)
 		}
 		ours, _, ok := strings.Cut(got.String(), "#[Min ")
+		ours = regexp.MustCompile(`\b[01]\.\d{12}\b`).ReplaceAllStringFunc(ours, func(fraction string) string {
+			f, err := strconv.ParseFloat(fraction, 64)
+			if err != nil {
+				t.Error(err)
+			}
+			return fmt.Sprintf("%12f", f)
+		})
 		if diff := cmp.Diff(want.String(), ours); diff != "" || !ok {
 			t.Errorf("%d digits: (-codec +ours):\n%s", digits, diff)
 		}
+	}
+}
+
+// TestPercentilesBelowAll: of ten million values no line but the last is at 1.
+func TestPercentilesBelowAll(t *testing.T) {
+	h, err := otelhdr.NewHistogram(otelhdr.WithSignificantDigits(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.RecordN(1, 10_000_000)
+	h.Record(5000)
+	var out strings.Builder
+	if err := WritePercentiles(&out, h.Snapshot(nil), 5, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), " 1.000000"); n != 1 {
+		t.Errorf("%d lines at 1, want 1:\n%s", n, out.String())
 	}
 }
 

@@ -1,7 +1,6 @@
 package hdrlog
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -19,15 +18,12 @@ type Writer struct {
 }
 
 // NewWriter returns a writer of a log that starts at start, which later lines are relative to. Each
-// call of Comment and Write is one call of w.
+// call of Comment and Write is one call of w. What comes before all intervals is written with the
+// first one that does not fail.
 func NewWriter(w io.Writer, start time.Time) *Writer { return &Writer{w: w, start: start} }
 
-// header returns the lines that come before all intervals, once.
+// header returns the lines that come before all intervals.
 func (w *Writer) header() string {
-	if w.begun {
-		return ""
-	}
-	w.begun = true
 	seconds := seconds(w.start.UnixMicro())
 	return fmt.Sprintf("#[Histogram log format version 1.3]\n#[StartTime: %s (seconds since epoch), %s]\n"+
 		"#[BaseTime: %s (seconds since epoch)]\n"+
@@ -52,16 +48,20 @@ func (w *Writer) Write(i Interval) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w.w)
-	fmt.Fprint(out, w.header())
+	var out strings.Builder
+	if !w.begun {
+		out.WriteString(w.header())
+	}
 	if i.Tag != "" {
-		fmt.Fprintf(out, "Tag=%s,", i.Tag)
+		fmt.Fprintf(&out, "Tag=%s,", i.Tag)
 	}
 	if i.Max == 0 {
 		i.Max = float64(i.Snapshot.Max()) / maxRatio
 	}
-	fmt.Fprintf(out, "%s,%s,%.3f,%s\n", seconds(i.Start.UnixMicro()-w.start.UnixMicro()), seconds(i.Length.Microseconds()), i.Max, text)
-	return out.Flush()
+	fmt.Fprintf(&out, "%s,%s,%.3f,%s\n", seconds(i.Start.UnixMicro()-w.start.UnixMicro()), seconds(i.Length.Microseconds()), i.Max, text)
+	_, err = io.WriteString(w.w, out.String())
+	w.begun = w.begun || err == nil
+	return err
 }
 
 // seconds writes microseconds as seconds, with three decimals or six.
