@@ -19,8 +19,8 @@ type float64Histogram struct {
 // Enabled implements metric.Float64Histogram: it is false if views drop all that is recorded.
 func (h *float64Histogram) Enabled(context.Context) bool { return len(h.streams) != 0 }
 
-// Record implements metric.Float64Histogram. It allocates when a set of attributes is new, and when
-// a value reaches a new chunk of buckets, and nothing otherwise.
+// Record implements metric.Float64Histogram. It allocates when a set of attributes is new or not
+// remembered, when a value is offered as an exemplar, and when [otelhdr.Concurrent.Record] does.
 func (h *float64Histogram) Record(ctx context.Context, v float64, opts ...metric.RecordOption) {
 	if len(opts) == 0 {
 		for _, s := range h.streams {

@@ -119,7 +119,7 @@ func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 	// positive ones.
 	at := 0
 	for b := range t.values.Buckets() {
-		v := float64(clamp(t.values, b.Mid())) / s.steps
+		v := float64(min(max(b.Mid(), t.values.Min()), t.values.Max())) / s.steps
 		for at < len(bounds) && bounds[at] < v {
 			at++
 		}
@@ -130,7 +130,7 @@ func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 	}
 	at = len(bounds)
 	for b := range t.negative.Buckets() {
-		v := -float64(clamp(t.negative, b.Mid())) / s.steps
+		v := -float64(min(max(b.Mid(), t.negative.Min()), t.negative.Max())) / s.steps
 		for at > 0 && v <= bounds[at-1] {
 			at--
 		}
@@ -138,9 +138,6 @@ func explicitCounts(s *stream, t totals, bounds []float64) []uint64 {
 	}
 	return counts
 }
-
-// clamp returns v, or the extreme that it lies beyond.
-func clamp(s *otelhdr.Snapshot, v uint64) uint64 { return min(max(v, s.Min()), s.Max()) }
 
 // sumOf returns the sum of the values. Int64 sums wrap around, as the SDK's do.
 func sumOf[N int64 | float64](s *stream, t totals) N {

@@ -42,9 +42,9 @@ type MeterProvider struct {
 // WrapMeterProvider returns base with its histogram instruments taken over. Every reader of base
 // needs a [Producer] of its own, which is given both here and to the reader:
 //
-//	producer := otelhdr.NewProducer()
+//	producer := hdrmetric.NewProducer()
 //	reader := sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(producer))
-//	provider := otelhdr.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
+//	provider := hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), producer)
 //
 // Without a producer nothing is taken over, since no reader would collect it. Options that are
 // wrong are reported to otel.Handle and left out.
