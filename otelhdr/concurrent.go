@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -50,6 +51,7 @@ func NewConcurrent(opts ...Option) (*Concurrent, error) {
 	c := &Concurrent{
 		layout:     newLayout(cfg.relativeError, cfg.lowest, cfg.highest),
 		era:        newEra(),
+		rate:       rate{at: time.Since(processStart)},
 		equivalent: cfg.equivalent,
 	}
 	c.set.Store(singleStripe(newStripe()))
@@ -117,8 +119,8 @@ func (c *Concurrent) RecordN(v, n uint64) {
 
 // Snapshot copies what was recorded since creation, or since the last Reset, into dst and returns
 // it. A nil dst is allocated; a dst used before is overwritten, and costs no allocation unless
-// values have reached a new chunk of buckets. It takes about 0.3 µs for every chunk of every set of
-// counters.
+// values have reached a new chunk of buckets, counters have become wider, or sets of counters are
+// merged. It takes about 0.3 µs for every chunk of every set of counters.
 //
 // Every value whose Record returned before the call is in the snapshot. Of a value recorded
 // meanwhile it may hold the share in the sum without the count. All counters, and so the count and
@@ -129,10 +131,11 @@ func (c *Concurrent) Snapshot(dst *Snapshot) *Snapshot {
 	dst = c.load(dst)
 	if c.base != nil {
 		dst.setDifference(dst, c.base)
+		c.calm(dst.count + c.base.count)
 	} else {
 		dst.settle()
+		c.calm(dst.count)
 	}
-	c.calm(dst.count)
 	return dst
 }
 

@@ -112,13 +112,18 @@ func (c *Concurrent) exchange(s, next *stripeSet) bool {
 	return true
 }
 
-// outlived is called after the last writer has let go of a set that was exchanged. If that was the
-// last of them, then no writer has a stripe that is in no set any more, and what they count is
-// moved.
+// outlived is called after the last writer has let go of a set that was exchanged.
 func (c *Concurrent) outlived() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.replaced.Add(-1) != 0 {
+	c.replaced.Add(-1)
+	c.merge()
+}
+
+// merge moves what the stripes count that are in no set any more, if no writer has a set that was
+// exchanged, and so none of these stripes. The caller holds mu.
+func (c *Concurrent) merge() {
+	if len(c.merging) == 0 || c.replaced.Load() != 0 {
 		return
 	}
 	first := c.set.Load().stripes[0]
@@ -143,19 +148,20 @@ const (
 )
 
 // calm goes back to a single stripe if few values were recorded since the last look; count is the
-// count of all values. The caller holds mu.
+// count of all values, those before a Reset too. The caller holds mu.
 func (c *Concurrent) calm(count uint64) {
-	s := c.set.Load()
-	if len(s.stripes) == 1 {
-		return
-	}
+	c.merge() // what outlived has left, when an exchange was being tried that then failed
 	now := time.Since(processStart)
 	passed := now - c.rate.at
 	if passed < calmInterval {
 		return
 	}
-	since := count - min(count, c.rate.count) // a Reset may have been meanwhile
-	c.rate = rate{at: now, count: count}
+	since := count - c.rate.count
+	c.rate = rate{at: now, count: count} // with one stripe too, or the first look would be at hours
+	s := c.set.Load()
+	if len(s.stripes) == 1 {
+		return
+	}
 	if float64(since) < calmRate*passed.Seconds() && c.exchange(s, singleStripe(s.stripes[0])) {
 		c.merging = append(c.merging, s.stripes[1:]...)
 	}

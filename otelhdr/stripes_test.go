@@ -159,3 +159,62 @@ func TestSeriesBytes(t *testing.T) {
 		})
 	}
 }
+
+// lookedAt has the last look at the number of values have been before some time.
+func (c *Concurrent) lookedAt(before time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rate.at = time.Since(processStart) - before
+}
+
+// TestRateIsOfLately: a histogram that was still for hours, with one stripe, and is busy now keeps
+// the stripes that it then needs; a Reset changes nothing.
+func TestRateIsOfLately(t *testing.T) {
+	c := mustNewConcurrent(t)
+	if c.rate.at == 0 {
+		t.Error("the first look takes all values for those since the process began")
+	}
+	c.lookedAt(1000 * time.Hour)
+	c.Record(1)
+	c.Snapshot(nil)
+	if since := time.Since(processStart) - c.rate.at; since > time.Hour {
+		t.Errorf("the last look was %v ago, want now", since)
+	}
+	c.exchange(c.set.Load(), c.set.Load().next(8))
+	c.lookedAt(10 * time.Second)
+	c.Reset()
+	c.RecordN(1000, 100*calmRate)
+	c.Snapshot(nil)
+	if n := len(c.set.Load().stripes); n != 2 {
+		t.Errorf("%d stripes, want 2", n)
+	}
+	c.lookedAt(1000 * time.Hour)
+	c.Snapshot(nil)
+	if n := len(c.set.Load().stripes); n != 1 {
+		t.Errorf("%d stripes of a histogram that is still, want 1", n)
+	}
+	c.merged(t)
+}
+
+// TestStripesMergeAfterAnExchangeThatFailed has the last writer let go of an old set while another
+// tries to exchange one, and fails.
+func TestStripesMergeAfterAnExchangeThatFailed(t *testing.T) {
+	c := mustNewConcurrent(t)
+	c.exchange(c.set.Load(), c.set.Load().next(8))
+	c.set.Load().stripes[1].count(&c.layout, 5, c.layout.index(5), 1)
+	c.replaced.Add(1) // as exchange does
+	c.calmed()
+	c.Snapshot(nil)
+	for deadline := time.Now().Add(20 * time.Second); c.replaced.Load() != 1; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d sets are still held, want 1", c.replaced.Load())
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	c.replaced.Add(-1) // as exchange does where it fails
+	c.Snapshot(nil)
+	if n, count := len(c.merging), c.Count(); n != 0 || count != 1 {
+		t.Errorf("%d stripes wait to be merged, %d values, want 0 and 1", n, count)
+	}
+}
