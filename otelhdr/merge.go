@@ -147,8 +147,8 @@ func (s *Snapshot) short(from *Snapshot) (b Bucket, n uint64) {
 
 // Since returns what was recorded after prev was taken and until s was: the difference of two
 // snapshots of one histogram, in dst. A nil dst is allocated; dst may be prev or s. If prev is nil,
-// of another histogram, from before a Reset, or itself a result of Since, nothing is subtracted and
-// the result equals s.
+// of another histogram, from before a Reset, taken after s, or itself a result of Since, nothing is
+// subtracted and the result equals s.
 //
 // Count, sum and buckets are exact, so the results of successive calls add up. The minimum and the
 // maximum are exact where they are extremes of all of s; otherwise they are the nearest values that
@@ -165,7 +165,7 @@ func (s *Snapshot) Since(prev, dst *Snapshot) *Snapshot {
 	if dst == nil {
 		dst = new(Snapshot)
 	}
-	if prev == nil || prev.era == 0 || prev.era != s.era {
+	if prev == nil || prev.era == 0 || prev.era != s.era || prev.count > s.count || s.sum.less(prev.sum) {
 		dst.setDifference(s, new(Snapshot))
 		return dst
 	}

@@ -219,3 +219,14 @@ func storedOf(s *Snapshot) []Bucket {
 		s.each(false, func(slot int, b Bucket) bool { return slot < 0 || yield(b) })
 	})
 }
+
+// TestSinceALaterSnapshot: of snapshots in the wrong order nothing is subtracted.
+func TestSinceALaterSnapshot(t *testing.T) {
+	h := mustNew(t)
+	h.Record(5)
+	earlier := h.Snapshot(nil)
+	h.RecordN(1000, 3)
+	if d := earlier.Since(h.Snapshot(nil), nil); d.Count() != 1 || d.Sum() != 5 || d.Max() != 5 {
+		t.Errorf("Count, Sum, Max = %d, %v, %d, want those of the earlier one, 1, 5, 5", d.Count(), d.Sum(), d.Max())
+	}
+}

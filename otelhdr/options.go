@@ -34,7 +34,9 @@ var digitScales = [...]uint{4, 7, 10, 14, 17}
 func newConfig(opts []Option) (config, error) {
 	c := config{relativeError: defaultRelativeError, highest: math.MaxUint64}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	var errs []error
 	if c.byDigits {
@@ -94,7 +96,7 @@ func WithSignificantDigits(digits int) Option {
 // WithCounter32 starts a [Histogram] with counters of 32 bits instead of 64, which halves its
 // memory, though not that of its snapshots. No count is lost, wrapped or cut off: where a counter
 // is about to outgrow 32 bits, all go on with 64. A record costs about a nanosecond more. A
-// [Concurrent] is not changed by it: its counters have 8 bits at first in any case.
+// [Concurrent] is not changed by it: its counters have one bit at first in any case.
 //
 // Default: the counters of a Histogram have 64 bits.
 func WithCounter32() Option {

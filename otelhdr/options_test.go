@@ -79,3 +79,11 @@ func TestOptionsAccepted(t *testing.T) {
 		})
 	}
 }
+
+// TestNilOption: an option that is nil is none.
+func TestNilOption(t *testing.T) {
+	h := mustNew(t, nil, WithRelativeError(0.01), nil)
+	if got, want := h.RelativeError(), 0.5/64; got != want {
+		t.Errorf("RelativeError() = %v, want %v", got, want)
+	}
+}
