@@ -124,27 +124,36 @@ func merge(files []histogramFile) (*otelhdr.Snapshot, error) {
 	return sum, nil
 }
 
-// mergeInterval is merge with the span of time that the intervals cover.
+// mergeInterval is merge with the span of time that the intervals cover, as far as they have times,
+// and with the maximum that they state, if all do.
 func mergeInterval(files []histogramFile) (hdrlog.Interval, error) {
 	s, err := merge(files)
 	if err != nil {
 		return hdrlog.Interval{}, err
 	}
-	first := files[0].intervals[0]
-	sum := hdrlog.Interval{Tag: first.Tag, Start: first.Start, Snapshot: s}
-	end := sum.Start
+	sum := hdrlog.Interval{Tag: files[0].intervals[0].Tag, Snapshot: s}
+	var end time.Time
+	stated := true
 	for _, f := range files {
 		for _, i := range f.intervals {
-			if i.Start.Before(sum.Start) {
+			if i.Tag != sum.Tag {
+				sum.Tag = ""
+			}
+			stated = stated && (i.Max != 0 || i.Snapshot.Count() == 0)
+			sum.Max = max(sum.Max, i.Max)
+			if i.Start.IsZero() {
+				continue
+			}
+			if sum.Start.IsZero() || i.Start.Before(sum.Start) {
 				sum.Start = i.Start
 			}
 			if e := i.Start.Add(i.Length); e.After(end) {
 				end = e
 			}
-			if i.Tag != sum.Tag {
-				sum.Tag = ""
-			}
 		}
+	}
+	if !stated {
+		sum.Max = 0
 	}
 	if !sum.Start.IsZero() {
 		sum.Length = end.Sub(sum.Start)

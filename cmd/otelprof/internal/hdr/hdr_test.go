@@ -1,0 +1,84 @@
+package hdr
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelprof/otelprof/otelhdr"
+	"github.com/otelprof/otelprof/otelhdr/hdrlog"
+)
+
+func snapshotOf(t *testing.T, values ...uint64) *otelhdr.Snapshot {
+	t.Helper()
+	h, err := otelhdr.NewHistogram(otelhdr.WithSignificantDigits(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range values {
+		h.Record(v)
+	}
+	return h.Snapshot(nil)
+}
+
+// TestMergeInterval merges what has times and a maximum with what has none.
+func TestMergeInterval(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	early := hdrlog.Interval{Tag: "a", Start: at, Length: time.Second, Max: 7, Snapshot: snapshotOf(t, 7000)}
+	late := hdrlog.Interval{Tag: "a", Start: at.Add(time.Minute), Length: time.Second, Max: 9, Snapshot: snapshotOf(t, 9000)}
+	idle := hdrlog.Interval{Tag: "a", Start: at.Add(time.Hour), Length: time.Second, Snapshot: snapshotOf(t)}
+	bare := hdrlog.Interval{Snapshot: snapshotOf(t, 5000)}
+	for _, tt := range []struct {
+		name string
+		of   []hdrlog.Interval
+		want hdrlog.Interval
+	}{
+		{"one", []hdrlog.Interval{late}, late},
+		{"two", []hdrlog.Interval{late, early}, hdrlog.Interval{Tag: "a", Start: at, Length: 61 * time.Second, Max: 9}},
+		{"one without values", []hdrlog.Interval{early, idle}, hdrlog.Interval{Tag: "a", Start: at, Length: time.Hour + time.Second, Max: 7}},
+		{"the first without times", []hdrlog.Interval{bare, late, early}, hdrlog.Interval{Start: at, Length: 61 * time.Second}},
+		{"the last without times", []hdrlog.Interval{early, bare}, hdrlog.Interval{Start: at, Length: time.Second}},
+		{"none with times", []hdrlog.Interval{bare, bare}, hdrlog.Interval{Start: time.Unix(0, 0)}},
+	} {
+		var files []histogramFile
+		for _, i := range tt.of {
+			files = append(files, histogramFile{intervals: []hdrlog.Interval{i}})
+		}
+		got, err := mergeInterval(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(hdrlog.Interval{}, "Snapshot")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestConvertKeepsTheInterval: a log of one interval that becomes a log keeps what that states.
+func TestConvertKeepsTheInterval(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "one.hlog")
+	var log, out, errs bytes.Buffer
+	want := hdrlog.Interval{Tag: "a", Start: time.Unix(1_700_000_000, 0).UTC(), Length: time.Second, Max: 7, Snapshot: snapshotOf(t, 7000)}
+	if err := hdrlog.NewWriter(&log, want.Start).Write(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, log.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := Command.Main([]string{"convert", "-to", "hlog", file}, strings.NewReader(""), &out, &errs); code != 0 {
+		t.Fatalf("convert ends with %d: %s", code, errs.String())
+	}
+	got, err := hdrlog.ReadAll(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]hdrlog.Interval{want}, got, cmpopts.IgnoreFields(hdrlog.Interval{}, "Snapshot")); diff != "" {
+		t.Errorf("convert (-before +after):\n%s", diff)
+	}
+}
