@@ -12,13 +12,10 @@ import (
 // side by side, as a [Histogram] has. addOwn and setOwn, in own_plain.go and own_atomic.go, are how
 // the writer changes its words.
 type solo struct {
-	window    atomic.Pointer[soloWindow]
-	sumLo     atomic.Uint64
-	sumHi     atomic.Uint64 // carries out of that
-	min, max  atomic.Uint64 // min > max while nothing is recorded
+	window atomic.Pointer[soloWindow]
+	moments
 	underflow atomic.Uint64
 	overflow  atomic.Uint64
-	seen      uint128 // the sum that the last reader saw; guarded by Concurrent.mu
 	_         [48]byte
 }
 
@@ -59,11 +56,6 @@ func (o *solo) addSum(sum uint128) {
 	}
 }
 
-// widen extends the minimum and the maximum to v.
-//
-//go:noinline
-func (o *solo) widen(v uint64) { widen(&o.min, &o.max, v) }
-
 // count adds n to the counter of v, making room for it if need be, or to an out-of-range counter
 // where it has none.
 //
@@ -97,32 +89,6 @@ func (o *solo) reach(i uint64) *soloWindow {
 	}
 	o.window.Store(grown)
 	return grown
-}
-
-// total128 returns the sum, never less than the last time. The caller holds Concurrent.mu.
-func (o *solo) total128() uint128 {
-	var sum uint128
-	for {
-		hi := o.sumHi.Load()
-		sum = uint128{hi: hi, lo: o.sumLo.Load()}
-		if o.sumHi.Load() == hi {
-			break
-		}
-	}
-	if sum.less(o.seen) { // the low word has wrapped and the writer has yet to carry
-		sum.hi++
-	}
-	o.seen = sum
-	return sum
-}
-
-// extremes returns the minimum and the maximum; the minimum is greater while there is none.
-func (o *solo) extremes() (lowest, highest uint64) { return o.min.Load(), o.max.Load() }
-
-// forget makes the extremes those of values to come.
-func (o *solo) forget() {
-	o.min.Store(math.MaxUint64)
-	o.max.Store(0)
 }
 
 // addCounts adds all but the sum and the extremes to s.

@@ -10,16 +10,21 @@ import (
 // The words that every record writes fill cache lines of their own: two, since processors fetch
 // lines in pairs.
 type stripe struct {
-	index      atomic.Pointer[pageIndex]
-	sumLo      atomic.Uint64
-	sumHi      atomic.Uint64 // carries out of sumLo
-	min, max   atomic.Uint64 // min > max while nothing is recorded
+	index atomic.Pointer[pageIndex]
+	moments
 	underflow  atomic.Uint64
 	overflow   atomic.Uint64
 	collisions atomic.Uint64 // times that two writers met at sumLo
 	marked     atomic.Int64  // when the number of collisions was last looked at, in ns since processStart
-	seen       uint128       // the sum that the last reader saw; guarded by Concurrent.mu
 	_          [40]byte
+}
+
+// moments are the sum and the extremes of a set of counters.
+type moments struct {
+	sumLo    atomic.Uint64
+	sumHi    atomic.Uint64 // carries out of sumLo
+	min, max atomic.Uint64 // min > max while nothing is recorded
+	seen     uint128       // the sum that the last reader saw; guarded by Concurrent.mu
 }
 
 func newStripe() *stripe {
@@ -32,15 +37,12 @@ func newStripe() *stripe {
 // widen extends the minimum and the maximum to v.
 //
 //go:noinline
-func (t *stripe) widen(v uint64) { widen(&t.min, &t.max, v) }
-
-// widen extends low and high to v.
-func widen(low, high *atomic.Uint64, v uint64) {
-	for m := high.Load(); v > m && !high.CompareAndSwap(m, v); {
-		m = high.Load()
+func (s *moments) widen(v uint64) {
+	for m := s.max.Load(); v > m && !s.max.CompareAndSwap(m, v); {
+		m = s.max.Load()
 	}
-	for m := low.Load(); v < m && !low.CompareAndSwap(m, v); {
-		m = low.Load()
+	for m := s.min.Load(); v < m && !s.min.CompareAndSwap(m, v); {
+		m = s.min.Load()
 	}
 }
 
@@ -113,22 +115,21 @@ func (t *stripe) fold() {
 	}
 }
 
-// total128 returns the sum of the stripe, never less than the last time. The caller holds
-// Concurrent.mu.
-func (t *stripe) total128() uint128 {
+// total128 returns the sum, never less than the last time. The caller holds Concurrent.mu.
+func (s *moments) total128() uint128 {
 	var sum uint128
 	for {
-		sum.hi = t.sumHi.Load()
-		sum.lo = t.sumLo.Load()
-		if t.sumHi.Load() == sum.hi {
+		sum.hi = s.sumHi.Load()
+		sum.lo = s.sumLo.Load()
+		if s.sumHi.Load() == sum.hi {
 			break
 		}
 	}
 	// The low half has wrapped and the writer has yet to carry.
-	for sum.less(t.seen) {
+	for sum.less(s.seen) {
 		sum.hi++
 	}
-	t.seen = sum
+	s.seen = sum
 	return sum
 }
 
@@ -141,12 +142,12 @@ func (t *stripe) addCounts(s *Snapshot) {
 }
 
 // extremes returns the minimum and the maximum; the minimum is greater while there is none.
-func (t *stripe) extremes() (lowest, highest uint64) { return t.min.Load(), t.max.Load() }
+func (s *moments) extremes() (lowest, highest uint64) { return s.min.Load(), s.max.Load() }
 
 // forget makes the extremes those of values to come.
-func (t *stripe) forget() {
-	t.min.Store(math.MaxUint64)
-	t.max.Store(0)
+func (s *moments) forget() {
+	s.min.Store(math.MaxUint64)
+	s.max.Store(0)
 }
 
 // total returns the number of values counted.
