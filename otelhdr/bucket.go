@@ -31,15 +31,7 @@ func (b Bucket) relativeError() float64 {
 // from elsewhere, see [NewSnapshot], may overlap.
 func (s *Snapshot) Buckets() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
-		s.each(false, func(_ int, b Bucket) bool { return yield(b) })
-	}
-}
-
-// AllBuckets returns the buckets as Buckets does, and with them those in range that are empty. At
-// 0.1 % and without a range these are 28672.
-func (s *Snapshot) AllBuckets() iter.Seq[Bucket] {
-	return func(yield func(Bucket) bool) {
-		s.each(true, func(_ int, b Bucket) bool { return yield(b) })
+		s.each(func(_ int, b Bucket) bool { return yield(b) })
 	}
 }
 
@@ -47,45 +39,29 @@ func (s *Snapshot) AllBuckets() iter.Seq[Bucket] {
 // value, whose Percent is the part of all values that are in this bucket and those before, and
 // whose Value stands for the bucket.
 func (s *Snapshot) BucketPercentiles() iter.Seq[Percentile] {
-	return func(yield func(Percentile) bool) { s.percentiles(false, yield) }
-}
-
-// AllBucketPercentiles returns what BucketPercentiles does for the buckets of
-// [Snapshot.AllBuckets].
-func (s *Snapshot) AllBucketPercentiles() iter.Seq[Percentile] {
-	return func(yield func(Percentile) bool) { s.percentiles(true, yield) }
-}
-
-func (s *Snapshot) percentiles(all bool, yield func(Percentile) bool) {
-	var rank uint64
-	o := s.overlaps()
-	s.each(all, func(slot int, b Bucket) bool {
-		rank += b.Count
-		return yield(s.upTo(b, slot, rank, o))
-	})
+	return func(yield func(Percentile) bool) {
+		var rank uint64
+		o := s.overlaps()
+		s.each(func(slot int, b Bucket) bool {
+			rank += b.Count
+			return yield(s.upTo(b, slot, rank, o))
+		})
+	}
 }
 
 // upTo returns the percentile of the greatest value of b, in slot or out of range, before and in
 // which there are rank values.
 func (s *Snapshot) upTo(b Bucket, slot int, rank uint64, o *overlaps) Percentile {
-	p := Percentile{Rank: rank, Bucket: b, Slot: max(slot, -1), Index: -1}
-	if s.count != 0 {
-		p.Percent = 100 * (float64(rank) / float64(s.count))
-	}
+	p := Percentile{Percent: 100 * (float64(rank) / float64(s.count)), Rank: rank, Bucket: b, Slot: max(slot, -1), Index: -1}
 	if slot >= 0 {
 		p.Index = int(s.layout.first) + slot
 	}
-	bounds := b
-	if b.Count != 0 {
-		bounds = o.bounds(rank, b)
-	}
+	bounds := o.bounds(rank, b)
 	switch {
 	case slot == slotBelow && o == nil:
 		p.Value = s.min
 	case slot == slotAbove && o == nil:
 		p.Value = s.max
-	case b.Count == 0:
-		p.Value = b.Equivalent(s.equivalent)
 	default:
 		p.Value = min(max(bounds.Equivalent(s.equivalent), s.min), s.max)
 	}
@@ -99,16 +75,15 @@ const (
 	slotAbove = -2
 )
 
-// each yields buckets in ascending order, and the slot of each, until yield returns false: all
-// those in range or the ones alone that are not empty.
-func (s *Snapshot) each(all bool, yield func(slot int, b Bucket) bool) {
+// each yields the buckets that are not empty in ascending order, and the slot of each, until yield
+// returns false.
+func (s *Snapshot) each(yield func(slot int, b Bucket) bool) {
 	if s.underflow != 0 && !yield(slotBelow, s.below()) {
 		return
 	}
 	for slot := uint64(0); slot < s.layout.size; slot++ {
 		c := s.chunks[slot>>chunkScale]
 		switch {
-		case all:
 		case c == nil:
 			slot |= chunkSize - 1
 			continue

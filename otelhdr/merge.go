@@ -59,7 +59,7 @@ func (s *Snapshot) MergeMidpoints(from *Snapshot) error {
 	if err := s.mergeMoments(from); err != nil {
 		return err
 	}
-	from.each(false, func(slot int, b Bucket) bool {
+	from.each(func(slot int, b Bucket) bool {
 		v := min(max(b.Mid(), from.min), from.max)
 		switch slot {
 		case slotBelow:
@@ -136,7 +136,7 @@ func (s *Snapshot) short(from *Snapshot) (b Bucket, n uint64) {
 	case s.overflow < from.overflow:
 		return from.above(), s.overflow
 	}
-	from.each(false, func(slot int, of Bucket) bool {
+	from.each(func(slot int, of Bucket) bool {
 		if slot >= 0 && of.Count > s.counted(uint64(slot)) {
 			b, n = of, s.counted(uint64(slot))
 		}

@@ -216,7 +216,7 @@ func FuzzMergeAssociative(f *testing.F) {
 
 func storedOf(s *Snapshot) []Bucket {
 	return slices.Collect(func(yield func(Bucket) bool) {
-		s.each(false, func(slot int, b Bucket) bool { return slot < 0 || yield(b) })
+		s.each(func(slot int, b Bucket) bool { return slot < 0 || yield(b) })
 	})
 }
 
