@@ -49,8 +49,8 @@ func (k *Packed) setPage(place uint64, from *[pageSize]uint64) {
 	p.fill(from)
 }
 
-// Snapshot writes what k has to dst, which it returns. A nil dst is allocated; otherwise it allocates
-// nothing where dst has had as much.
+// Snapshot writes what k has to dst, which it returns. A nil dst is allocated; otherwise it
+// allocates nothing where dst has had as much.
 func (k *Packed) Snapshot(dst *Snapshot) *Snapshot {
 	dst = dst.prepare(k.rest.layout, 0, k.rest.equivalent)
 	k.index.addTo(dst)

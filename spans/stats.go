@@ -93,8 +93,8 @@ func (s *regionStats) record(duration, self int64, failed bool) {
 	}
 }
 
-// read returns the durations, in dst if that is not nil, and the sum of the self times. Neither ever
-// decreases.
+// read returns the durations, in dst if that is not nil, and the sum of the self times. Neither
+// ever decreases.
 func (s *regionStats) read(dst *otelhdr.Snapshot) (durations *otelhdr.Snapshot, self time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

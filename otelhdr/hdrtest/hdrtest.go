@@ -95,8 +95,8 @@ func (c Comparison) Run(before, after func()) (otelhdr.Judgement, error) {
 	return c.Judge.Pairs(times[0], times[1])
 }
 
-// calls finds out how often f is called in a turn. The first call, and one that was disturbed, may be
-// slow: of few calls a turn would compare the clock.
+// calls finds out how often f is called in a turn. The first call, and one that was disturbed, may
+// be slow: with few calls in a turn the clock would be compared.
 func (c Comparison) calls(f func()) int {
 	const most = 1 << 30
 	c.turn(f, 1) // warms up

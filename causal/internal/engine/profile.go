@@ -197,8 +197,8 @@ func (run *Run) samples(estimate func([]experiment.Step) map[experiment.Arm][]fl
 	}
 }
 
-// tallies add up what the experiments have counted. A span that is listed for its throughput and for
-// its latency has one tally, of both: the cell of a tally has no type.
+// tallies add up what the experiments have counted. A span that is listed for its throughput and
+// for its latency has one tally, of both: the cell of a tally has no type.
 func (run *Run) tallies(regions []profile.Region, experiments []experiment.Experiment, latency map[cell]*otelhdr.Snapshot) (tallies []profile.Tally) {
 	places := map[cell]int{}
 	for _, e := range experiments {
