@@ -27,13 +27,25 @@ const Gap = int64(10 * time.Microsecond)
 
 // Compute burns d of processor time, as work would, or less if valid turns false. What passes while
 // others have the processor does not count, so it may take longer. It returns the processor time
-// spent, within about 100 ns of d.
+// spent, within about 100 ns of d, or a step of the clock where that is longer.
 func Compute(start int64, d time.Duration, valid func() bool) time.Duration {
-	spent := int64(0)
+	return compute(Now, start, d, valid)
+}
+
+// compute takes one gap for the others'. Where only gaps follow each other, they are the steps of a
+// coarse clock.
+func compute(clock func() int64, start int64, d time.Duration, valid func() bool) time.Duration {
+	spent, coarse := int64(0), false
 	for last := start; ; {
-		now := Now()
-		if step := now - last; step < Gap {
+		now := clock()
+		switch step := now - last; {
+		case step < Gap:
 			spent += step
+			coarse = coarse && step == 0
+		case coarse:
+			spent += step
+		default:
+			coarse = true
 		}
 		last = now
 		if spent >= int64(d) || !valid() {
