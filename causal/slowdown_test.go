@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine"
+	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
 )
@@ -40,4 +42,38 @@ func TestRecordWork(t *testing.T) {
 			t.Errorf("%s: %+v, known: %t", name, s, known)
 		}
 	}
+}
+
+// Where limits.per_trace is below what a region's callers were to be held for, they are held for
+// less.
+func TestSlowdownWithinPerTrace(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		caps := wide
+		caps.PerTrace = plan.Duration(ms)
+		b := newBench(t, caps, []Option{unloaded}, "mode: slowdown", calm)
+		b.run.Sleep = sleepily
+		for range 10 {
+			b.span(context.Background(), "long", 100*ms)
+		}
+		b.run.Begin(experiment.Arm{Speedup: 0.3, Spared: 0})
+		b.want("the next span", b.span(context.Background(), "long", 100*ms), 800*time.Microsecond)
+		b.withheld(map[string]uint64{})
+	})
+}
+
+// The limits take what has passed by the clock, for what others had of the processor is no less of a
+// delay.
+func TestLimitsTakeWhatPasses(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, wide, nil)
+		dilate(b.run, 1, experiment.SparesNone)
+		b.run.Spin = func(_ int64, d time.Duration, _ func() bool) time.Duration {
+			time.Sleep(90 * ms)
+			return d
+		}
+		b.want("a delay under a quota", b.span(context.Background(), "a", 4*ms), 90*ms)
+		if s := b.c.Status(); s.Spent != 90*ms || b.run.Guard.Late.Load() != int64(86*ms) {
+			t.Errorf("Status().Spent = %v, %d ns of it late, want 90ms and 86ms", s.Spent, b.run.Guard.Late.Load())
+		}
+	})
 }

@@ -88,7 +88,7 @@ func short(curves []profile.Curve) (notes []string) {
 	for _, c := range curves {
 		last := c.Slopes[len(c.Slopes)-1]
 		if c.Metric == profile.MetricThroughput && last.Samples >= stats.LeastSamples && last.Taken < last.Level/2 {
-			notes = append(notes, fmt.Sprintf("region %q: its callers were held for %.2g %% of its own time, not %.0f %%: limits.duty, limits.per_span or abort.p99_ratio leave no more, and the interval is wider for it",
+			notes = append(notes, fmt.Sprintf("region %q: its callers were held for %.2g %% of its own time, not %.0f %%: limits.duty, limits.per_span, limits.per_trace or abort.p99_ratio leave no more, and the interval is wider for it",
 				c.Region.Name, 100*last.Taken, 100*last.Level))
 		}
 	}

@@ -15,7 +15,8 @@ type wait func(start int64, d time.Duration, valid func() bool) time.Duration
 
 // insert holds the goroutine up for want at the end of the region, if all rules allow it and
 // as long as valid. Before is what has been inserted in the same call already. It returns
-// the delay.
+// the delay. The limits take what has passed by the clock, also where a wait does not count what
+// others had of the processor.
 func (run *Run) insert(r *spans.Span, want, before time.Duration, by wait, valid func() bool) time.Duration {
 	if !valid() {
 		return 0
@@ -28,9 +29,11 @@ func (run *Run) insert(r *spans.Span, want, before time.Duration, by wait, valid
 		}
 		return 0
 	}
-	spent := by(clock.Now(), want, valid)
-	run.Guard.Settle(time.Now(), want, spent)
-	run.Guard.Traces.Settle(requests.TraceOf(r), want, spent)
+	start := clock.Now()
+	spent := by(start, want, valid)
+	held := max(spent, time.Duration(clock.Now()-start))
+	run.Guard.Settle(time.Now(), want, held)
+	run.Guard.Traces.Settle(requests.TraceOf(r), want, held)
 	return spent
 }
 

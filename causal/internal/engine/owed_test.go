@@ -36,6 +36,36 @@ func TestOwed(t *testing.T) {
 	}
 }
 
+// One span that takes very long, or has a time stamp of years ago, owes no more than one hold.
+func TestOwedOfOneSpanIsBounded(t *testing.T) {
+	o := owed{each: 100, least: 100, most: 500}
+	for _, times := range []float64{1e6, 1e30} {
+		if got := o.due(times); got != 500 {
+			t.Errorf("a span of %g times the mean is held for %d, want 500", times, got)
+		}
+		if got := o.due(0); got != 0 {
+			t.Errorf("the next is held for %d, want 0", got)
+		}
+	}
+}
+
+// What has no room beside another hold is owed again, and does not add up.
+func TestOwedWithin(t *testing.T) {
+	for room, want := range map[int64]struct{ held, owed int64 }{500: {300, 0}, 200: {200, 100}, 99: {0, 300}, -7: {0, 300}} {
+		o := owed{each: 100, least: 100, most: 500}
+		if got := o.within(room, 300); got != want.held || o.sum.Load() != want.owed {
+			t.Errorf("within %d of 300: %d, and %d owed, want %+v", room, got, o.sum.Load(), want)
+		}
+	}
+	o := owed{least: 100, most: 500}
+	for range 100 {
+		o.within(0, 300)
+	}
+	if got := o.sum.Load(); got > 2*o.most {
+		t.Errorf("%d are owed, want two holds at most", got)
+	}
+}
+
 func TestOwedConcurrentSafe(t *testing.T) {
 	o := owed{each: 7, least: 100, most: 1000}
 	var mu sync.Mutex

@@ -44,19 +44,31 @@ type owed struct {
 	sum   atomic.Int64
 }
 
-// due adds what a span owes that takes so many times as long as the mean, and returns how long to
-// hold it.
+// due adds what a span owes that takes so many times as long as the mean, the longest hold at most,
+// and returns how long to hold it.
 func (o *owed) due(times float64) int64 {
 	if o.each <= 0 {
 		return 0
 	}
-	for sum := o.sum.Add(int64(o.each * times)); sum >= o.least; sum = o.sum.Load() {
+	for sum := o.sum.Add(int64(min(o.each*times, float64(o.most)))); sum >= o.least; sum = o.sum.Load() {
 		want := min(sum, o.most)
 		if o.sum.CompareAndSwap(sum, sum-want) {
 			return want
 		}
 	}
 	return 0
+}
+
+// within is what of a hold has room in so much. The rest is owed again, for one more span at most.
+func (o *owed) within(room, want int64) int64 {
+	if room < o.least {
+		room = 0
+	}
+	over := max(0, want-room)
+	if o.sum.Load() < o.most {
+		o.sum.Add(over)
+	}
+	return want - over
 }
 
 func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
@@ -69,7 +81,7 @@ func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
 		level = design.SlowdownLevels[0]
 	}
 	each := run.affordable(a.Spared, level*work.own)
-	most := int64(run.Guard.Limits.PerSpan)
+	most := run.longestHold()
 	v.self = work.self
 	v.compute = owed{each: each * work.computing, least: design.LeastComputed, most: most}
 	v.sleep = owed{each: each * (1 - work.computing), least: min(design.LeastSlept, most), most: most}
@@ -79,12 +91,17 @@ func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
 	return v
 }
 
+// longestHold is for how long the end of one span may be held, ns.
+func (run *Run) longestHold() int64 {
+	return int64(min(run.Guard.Limits.PerSpan, run.Guard.Limits.PerTrace))
+}
+
 // affordable is what each span of a region may be held for, ns, so that the plan's limits do not
 // end the delays of a window before its end, and local roots become longer by half of what opens
 // the breaker at most.
 func (run *Run) affordable(region int, each float64) float64 {
 	limits := &run.Guard.Limits
-	each = min(each, design.Affordable*float64(limits.PerSpan))
+	each = min(each, design.Affordable*float64(run.longestHold()))
 	c, elapsed := classes.Intern(run.Seen()[region]), time.Since(run.Started)
 	spans := float64(c.Count.Load() - run.before[c].Count)
 	if spans <= 0 {
@@ -107,7 +124,7 @@ func (v *slowdown) AtEnd(_ *ledger.Frame, r *spans.Span, region int) time.Durati
 	if want := v.compute.due(times); want > 0 {
 		spent = v.hold(r, &v.compute, want, 0, v.run.Compute)
 	}
-	if want := v.sleep.due(times); want > 0 {
+	if want := v.sleep.within(v.sleep.most-int64(spent), v.sleep.due(times)); want > 0 {
 		if v.still {
 			want = 1
 		}
