@@ -82,6 +82,19 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
+// A ledger may be given up just before a span begins on it, below one that is within the region.
+func TestSpansBelowTheRegionAfterAbandon(t *testing.T) {
+	s := half(t)
+	outer := New().Begin(s, 0, 0, nil, false)
+	l := New()
+	l.Abandon(10)
+	inner := l.Begin(s, 20, 1, outer, true)
+	inner.End(s, 120, false)
+	checkSaved(t, l, s, 130, 0)
+	outer.End(s, 200, false)
+	checkGrowth(t, s, 300, 100)
+}
+
 // All methods may be called on a nil ledger.
 func TestNilLedger(t *testing.T) {
 	s := half(t)

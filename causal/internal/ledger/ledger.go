@@ -99,13 +99,13 @@ func (l *Ledger) event(s *Setting, t int64) {
 	l.last = t
 }
 
-// settle books what the open region has earned until t. It does not while the goroutine waits.
+// settle books what the open region has earned until t. It does not while the goroutine waits, nor
+// once the ledger has been given up.
 func (l *Ledger) settle(t int64) {
-	d := t - l.since
-	if l.waiting || l.depth == 0 || d <= 0 {
+	d, s := t-l.since, l.setting
+	if l.waiting || l.depth == 0 || d <= 0 || s.growth == nil {
 		return
 	}
-	s := l.setting
 	l.since = t
 	l.credit += earned(s.speedup, d)
 	l.base += earned(s.speedup, d)
