@@ -117,6 +117,9 @@ func (c *Controller) keepAway() string {
 	if n := runtime.NumGoroutine(); n > record.MostGoroutines {
 		return fmt.Sprintf("%d goroutines: a recording of its own accord is made among at most %d", n, record.MostGoroutines)
 	}
+	if record.Busy() { // whose trace is not the program's
+		return "another recording is being made"
+	}
 	if trace.IsEnabled() && flight.Kept() == nil {
 		return "the program has an execution trace or a flight recorder on (runtime/trace): a recording of its own accord is made without"
 	}

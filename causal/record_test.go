@@ -177,6 +177,18 @@ func TestRecordRefused(t *testing.T) {
 	}
 }
 
+// TestKeptAwayByARecording says what keeps the next one away, which is not the program's own trace.
+func TestKeptAwayByARecording(t *testing.T) {
+	c, _ := recording(t)
+	var why string
+	if err := record.Between(t.Context(), func() error { why = c.keepAway(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if why != "another recording is being made" {
+		t.Errorf("keepAway = %q", why)
+	}
+}
+
 // TestRecordsByItself waits until a window is due, and with -long takes the time that it really
 // takes: 2 s from the first span, and 3 s of window. When windows come is tested in package record.
 func TestRecordsByItself(t *testing.T) {

@@ -46,10 +46,12 @@ func (c *Controller) RecordTrace(ctx context.Context, d time.Duration, samples b
 		return nil, err
 	}
 	defer done()
-	if samples && pprof.StartCPUProfile(io.Discard) == nil {
-		defer pprof.StopCPUProfile()
-	}
-	w, err := c.recorder.Window(ctx, d)
+	w, err := c.recorder.Window(ctx, d, func() (end func()) {
+		if samples && pprof.StartCPUProfile(io.Discard) == nil {
+			return pprof.StopCPUProfile
+		}
+		return func() {}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRecording, err)
 	}

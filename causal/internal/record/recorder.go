@@ -238,7 +238,7 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 		}
 		r.ended(err)
 	}()
-	w, err := r.window(ctx, d, limit)
+	w, err := r.window(ctx, d, limit, func() func() { return func() {} })
 	if err != nil {
 		return err
 	}
@@ -249,8 +249,8 @@ func (r *Recorder) record(ctx context.Context, d time.Duration, limit int) (err 
 }
 
 // Window records a window of this length, as [Recorder.Record] does, and returns it in place of an
-// analysis. It counts as no recording.
-func (r *Recorder) Window(ctx context.Context, d time.Duration) (*Window, error) {
+// analysis. It counts as no recording. Beside is called when its turn has come, and end after it.
+func (r *Recorder) Window(ctx context.Context, d time.Duration, beside func() (end func())) (*Window, error) {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -258,16 +258,17 @@ func (r *Recorder) Window(ctx context.Context, d time.Duration) (*Window, error)
 		return nil, context.Cause(ctx)
 	}
 	defer r.enter(Waiting)
-	return r.window(ctx, d, most(Left()))
+	return r.window(ctx, d, most(Left()), beside)
 }
 
-func (r *Recorder) window(ctx context.Context, d time.Duration, limit int) (*Window, error) {
+func (r *Recorder) window(ctx context.Context, d time.Duration, limit int, beside func() (end func())) (*Window, error) {
 	done, err := r.wait(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	r.enter(Recording)
+	defer beside()()
 	return r.take(ctx, d, limit)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -296,4 +297,29 @@ func BenchmarkSawSpan(b *testing.B) {
 	for b.Loop() {
 		r.SawSpan()
 	}
+}
+
+// What is to go on beside a window does not while the window waits for its turn.
+func TestBesideWindow(t *testing.T) {
+	run(t, func(t *testing.T, f *fake) {
+		var on atomic.Bool
+		ended := make(chan error)
+		f.turn <- struct{}{} // another one is recorded
+		go func() {
+			_, err := f.Window(t.Context(), 2*time.Second, func() func() { on.Store(true); return func() { on.Store(false) } })
+			ended <- err
+		}()
+		time.Sleep(time.Minute)
+		if on.Load() {
+			t.Error("it is on while the window waits")
+		}
+		<-f.turn
+		time.Sleep(time.Second)
+		if !on.Load() {
+			t.Error("it is not on during the window")
+		}
+		if err := <-ended; err != nil || on.Load() {
+			t.Errorf("Window = %v, and it is on: %v, want neither", err, on.Load())
+		}
+	})
 }

@@ -71,6 +71,9 @@ func Take(ctx context.Context, d time.Duration, limit int) (w *Window, err error
 	return w, err
 }
 
+// Busy reports whether a window is recorded.
+func Busy() bool { return len(turn) > 0 }
+
 // Between calls f while no window is recorded. When ctx ends before, it returns its cause.
 func Between(ctx context.Context, f func() error) error {
 	select {
