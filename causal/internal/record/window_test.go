@@ -115,12 +115,12 @@ func TestTakeIsCut(t *testing.T) {
 	var w *Window
 	for try := 0; w == nil; try++ { // a machine that is busy looks too late, now and then
 		var err error
-		if w, err = Take(t.Context(), time.Minute, 1<<20); err != nil && try == 10 {
+		if w, err = Take(t.Context(), time.Minute, 1<<18); err != nil && try == 10 {
 			t.Fatal(err)
 		}
 	}
-	if !w.Cut || w.Length >= time.Minute || w.Bytes() < 1<<20 {
-		t.Errorf("%d bytes in %v, cut %t: want an early end after 1 MiB", w.Bytes(), w.Length, w.Cut)
+	if !w.Cut || w.Length >= time.Minute || w.Bytes() < 1<<18 {
+		t.Errorf("%d bytes in %v, cut %t: want an early end after 256 KiB", w.Bytes(), w.Length, w.Cut)
 	}
 	if n := progress(t, w); n == 0 {
 		t.Error("nothing can be read from a window that was cut")
