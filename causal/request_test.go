@@ -3,6 +3,7 @@ package causal
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -147,6 +148,35 @@ func TestCallOfItselfIsPaidOnce(t *testing.T) {
 		}
 		c.StopPlan("enough")
 		time.Sleep(2 * time.Millisecond)
+	})
+}
+
+// Calls that never end are forgotten with the last plan, not sooner.
+func TestCallsThatNeverEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b, other := newBench(t, wide, nil), newBench(t, wide, nil)
+		tr := newSDKTracer(t, b.c)
+		ended := make([]trace.Span, 200)
+		for i := range ended {
+			_, _ = tr.Start(context.Background(), "for ever", trace.WithSpanKind(trace.SpanKindClient))
+			_, ended[i] = tr.Start(context.Background(), "call", trace.WithSpanKind(trace.SpanKindClient))
+		}
+		for _, x := range []struct {
+			c    *Controller
+			want int64
+		}{{other.c, int64(2 * len(ended))}, {b.c, 0}} {
+			x.c.StopPlan("enough")
+			synctest.Wait()
+			if n := requests.Calls.Known.Load(); n != x.want {
+				t.Errorf("%d calls are known, want %d", n, x.want)
+			}
+		}
+		for _, s := range ended {
+			s.End()
+		}
+		if n := requests.Calls.Known.Load(); n != 0 {
+			t.Errorf("%d calls are known when more have ended", n)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/otelprof/otelprof/causal/internal/engine/requests"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -49,6 +50,8 @@ func changeRunning(change func([]*Run) []*Run) {
 	if p := Live.Runs.Load(); p != nil {
 		runs = slices.Clone(*p)
 	}
-	runs = change(runs)
+	if runs = change(runs); len(runs) == 0 {
+		requests.Calls.Clear()
+	}
 	Live.Runs.Store(&runs)
 }

@@ -215,6 +215,17 @@ func (t *callTable) remove(r *spans.Span) {
 	}
 }
 
+// Clear forgets all calls: some never end, and there is no plan any more.
+func (t *callTable) Clear() {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		t.Known.Add(-int64(len(s.of)))
+		s.of = nil
+		s.mu.Unlock()
+	}
+}
+
 // find returns the open span with this ID, nil if there is none here.
 func (t *callTable) find(id trace.SpanID) *spans.Span {
 	if !id.IsValid() {
