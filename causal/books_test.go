@@ -3,15 +3,29 @@ package causal
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
+
+// Books have room for all fields of an experiment, and for a quarter more, by which slices grow.
+func TestBooksKnowTheSizeOfExperiments(t *testing.T) {
+	p, now := mustParse(t, "mode: dilation"), time.Now()
+	bytes, _ := p.Books(now)
+	experiments := float64(p.ExpiresAt.Sub(now)-time.Duration(p.Timing.Warmup)) / float64(p.Timing.Experiment+p.Timing.Cooloff)
+	var e experiment.Experiment
+	point := unsafe.Sizeof(experiment.Passage{}) + unsafe.Sizeof(e.Quantiles) + unsafe.Sizeof([experiment.MostPaths]uint32{})
+	if got, want := math.Round(bytes/experiments), float64(unsafe.Sizeof(e)*5/4+point); got < want {
+		t.Errorf("the books have %.0f bytes for an experiment, want %.0f", got, want)
+	}
+}
 
 // An hour of experiments, as short as they may be, takes what the plan's books say.
 func TestExperimentsTakeWhatBooksSay(t *testing.T) {

@@ -131,6 +131,11 @@ func dilate(run *engine.Run, factor float64, spared int) {
 // idle is the line of a plan that has no experiment before a minute is over.
 const idle = "timing: {warmup: 1m}"
 
+// brief is the line of a plan that ends soon enough for the shortest experiments.
+func brief() string {
+	return "expires_at: " + time.Now().Add(10*time.Minute).UTC().Format(time.RFC3339)
+}
+
 // recorder is a slog.Handler that keeps records as text.
 type recorder struct {
 	mu    sync.Mutex

@@ -135,7 +135,7 @@ func TestStopIsFinalConcurrentSafe(t *testing.T) {
 		var stopped atomic.Bool
 		var late atomic.Int64
 		// Experiments follow each other every 10 ms and each round ends sooner than that.
-		if err := c.Apply(mustParse(t, "timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1}", "grid: {speedups: [50]}", wideLimits, calm)); err != nil {
+		if err := c.Apply(mustParse(t, brief(), "timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1}", "grid: {speedups: [50]}", wideLimits, calm)); err != nil {
 			t.Fatal(err)
 		}
 		var wait sync.WaitGroup
@@ -204,7 +204,7 @@ func TestControllerConcurrentSafe(t *testing.T) {
 		})
 	}
 	repeat(func(i int) {
-		_ = c.Apply(mustParse(t, fmt.Sprint("id: a", i), "timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1}", calm))
+		_ = c.Apply(mustParse(t, brief(), fmt.Sprint("id: a", i), "timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1}", calm))
 		time.Sleep(20 * time.Millisecond)
 	})
 	repeat(func(i int) {

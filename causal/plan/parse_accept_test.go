@@ -172,7 +172,7 @@ func TestParseAcceptsEdges(t *testing.T) {
 		"progress: [" + progressPoints(16) + "]",
 		"grid: {speedups: [80], zero_weight: 0.1}",
 		"grid: {speedups: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]}",
-		"timing: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1, max_experiment: 10ms}",
+		"expires_at: 2000-01-01T00:19:00Z\ntiming: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1, max_experiment: 10ms}",
 		"timing: {warmup: 1m, experiment: 5m, cooloff: 1m, min_progress: 1000000, max_experiment: 10m}",
 		"limits: {per_span: 1us, per_trace: 1us, duty: 0.001%, total: 1us}",
 		"limits: {per_span: 1s, per_trace: 1m, duty: 100%, total: 24h}",
@@ -180,7 +180,7 @@ func TestParseAcceptsEdges(t *testing.T) {
 		"abort: {p99_ratio: 1000, p99: 1h, err_delta: 100%, window: 10m, min_samples: 1000000}",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if _, err := Parse(plantest.Document(line)); err != nil {
+			if _, err := Parse(plantest.Document(strings.Split(line, "\n")...)); err != nil {
 				t.Errorf("Parse(… %.100s) = %v, want none", line, err)
 			}
 		})
