@@ -3,6 +3,7 @@ package causal
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -34,6 +35,24 @@ func TestVerdictsOfManyNames(t *testing.T) {
 		}
 		check("GET /users/0/ 7", engine.Verdict{Region: engine.NoRegion, Progress: []int{0, 1}})
 		check("GET /healthz", engine.Verdict{Region: engine.NoRegion, Progress: []int{0}, Exempt: true})
+	}
+}
+
+// While there is nothing to pick, verdicts are kept.
+func TestVerdictsWhileNothingIsPicked(t *testing.T) {
+	c := newController(t, unloaded)
+	r := force(t, c, mustParse(t, idle, `regions: [{auto: 2, scope: many}]`, calm))
+	before := r.Verdicts.Load()
+	if arms := r.Round([]float64{0.5}, rand.New(rand.NewPCG(1, 1))); len(arms) != 0 || r.Verdicts.Load() != before {
+		t.Errorf("%d arms, and the verdicts are others: %v, want neither", len(arms), r.Verdicts.Load() != before)
+	}
+	tr := newProvider(t, c).Tracer("many")
+	ctx, root := tr.Start(context.Background(), "root", startedAgo(2*ms))
+	_, s := tr.Start(ctx, "picked", startedAgo(ms))
+	s.End()
+	root.End()
+	if arms := r.Round([]float64{0.5}, rand.New(rand.NewPCG(1, 1))); len(arms) == 0 || r.Verdicts.Load() == before {
+		t.Errorf("%d arms, and the verdicts are others: %v, want both", len(arms), r.Verdicts.Load() != before)
 	}
 }
 

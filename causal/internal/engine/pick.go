@@ -34,5 +34,7 @@ func (run *Run) pickOnce() {
 		run.picked = true
 		run.enroll(key)
 	}
-	run.Verdicts.Store(new(verdicts)) // what was thought of these regions before
+	if run.picked {
+		run.Verdicts.Store(new(verdicts)) // what was thought of these regions before
+	}
 }
