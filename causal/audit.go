@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func (e AuditEvent) Attributes() []attribute.KeyValue {
 		}
 	}
 	if e.Generation > 0 {
-		kv = append(kv, planGenerationKey.Int64(int64(e.Generation)))
+		kv = append(kv, planGenerationKey.Int64(int64(min(e.Generation, math.MaxInt64))))
 	}
 	if e.Spent > 0 {
 		kv = append(kv, planSpentKey.Float64(e.Spent.Seconds()))

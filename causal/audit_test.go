@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,17 @@ func TestAuditNeverHoldsUp(t *testing.T) {
 			t.Errorf("%d told and %d dropped of %d", told, c.Status().AuditDropped, rejected)
 		}
 	})
+}
+
+// Attributes have no unsigned integers: a generation beyond them is the largest that there is.
+func TestAuditGenerationIsNotNegative(t *testing.T) {
+	for generation, want := range map[uint64]int64{7: 7, math.MaxInt64 + 1: math.MaxInt64, math.MaxUint64: math.MaxInt64} {
+		for _, kv := range (AuditEvent{Generation: generation}).Attributes() {
+			if kv.Key == planGenerationKey && kv.Value.AsInt64() != want {
+				t.Errorf("generation %d is %d, want %d", generation, kv.Value.AsInt64(), want)
+			}
+		}
+	}
 }
 
 func TestAuditMessagesAreBounded(t *testing.T) {
