@@ -154,9 +154,15 @@ func (c *Controller) start(r *engine.Run) {
 	c.enter(state, "")
 	c.audit.add(about(r.Plan, c.source, AuditStarted, ""))
 	if r.Plan.Mode == profile.ModeOverlap {
-		c.wait.Go(func() { c.watch(ctx, r.Load) })
+		c.wait.Go(func() {
+			defer r.Contain()
+			c.watch(ctx, r.Load)
+		})
 		if engine.Scheduling() {
-			c.wait.Go(func() { r.Supervise(ctx) })
+			c.wait.Go(func() {
+				defer r.Contain()
+				r.Supervise(ctx)
+			})
 		}
 	}
 	source := c.source

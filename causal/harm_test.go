@@ -174,6 +174,24 @@ func TestPanicsHarmNobody(t *testing.T) {
 	}
 }
 
+// A panic of what watches the processors ends the plan, and nothing else.
+func TestPanicOfTheWatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newController(t, unloaded, optionFunc(func(c config) config {
+			c.watch = func(context.Context, *engine.Load) { panic("oh no") }
+			return c
+		}))
+		if err := c.Apply(mustParse(t, "mode: overlap", idle, calm)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		state(t, c, StateAborted, "panic: oh no")
+		if err := c.Apply(mustParse(t, "mode: overlap", idle, calm)); !errors.Is(err, ErrEnded) {
+			t.Errorf("Apply of the same id = %v, want %v", err, ErrEnded)
+		}
+	})
+}
+
 // The plan of the breaker that opened is latched, also if another one comes before its goroutine
 // has recorded that.
 func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {
