@@ -25,7 +25,7 @@ type armStart struct {
 	visits    []experiment.Visit // by progress point
 	withheld  admission.Withheld
 	growth    int64 // ns
-	busy      LoadMark
+	busy      loadMark
 	calls     uint64
 	rooted    int64                          // ns
 	latencies []*otelhdr.Snapshot            // by progress point
@@ -46,7 +46,7 @@ func (run *Run) startCounting(start *armStart, a experiment.Arm, i Influence) {
 	if a.Speedup == 0 {
 		run.Breaker.Enter(time.Now(), breaker.Still)
 	}
-	start.growth, start.busy, start.calls, start.rooted = i.GrowthAt(clock.Now()), run.Load.Mark(), requests.Answered.Load(), run.rooted.Load()
+	start.growth, start.busy, start.calls, start.rooted = i.GrowthAt(clock.Now()), run.Load.mark(), requests.Answered.Load(), run.rooted.Load()
 	start.latencies, start.ways = i.Latencies(), run.Ways()
 	start.loaded, start.began = run.loads(), time.Now()
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -23,6 +22,7 @@ type Dilation struct {
 	Factor float64 // 0 inserts nothing
 	Spared int     // index of the region in the run, or sparesNone
 
+	still
 	inserted atomic.Int64 // number of delays
 }
 
@@ -61,20 +61,5 @@ func (d *Dilation) spares(r *spans.Span, region int) bool {
 	return false
 }
 
-// Rest implements Influence.
-func (d *Dilation) Rest() {}
-
-// GrowthAt implements Influence.
-func (d *Dilation) GrowthAt(int64) int64 { return 0 }
-
 // Delays implements Influence.
 func (d *Dilation) Delays() int64 { return d.inserted.Load() }
-
-// Latencies implements Influence.
-func (d *Dilation) Latencies() []*otelhdr.Snapshot { return nil }
-
-// Mark implements Influence.
-func (d *Dilation) Mark() {}
-
-// Look implements Influence.
-func (d *Dilation) Look(*experiment.Experiment) {}

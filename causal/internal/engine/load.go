@@ -68,15 +68,15 @@ const saturation = 0.5
 // idle reports whether goroutines get a processor when they want one, as a rule.
 func (l *Load) idle() bool { return !l.short.Load() }
 
-// A LoadMark is the state of a load at a moment.
-type LoadMark struct{ looks, saturated int64 }
+// A loadMark is the state of a load at a moment.
+type loadMark struct{ looks, saturated int64 }
 
-// Mark is the state at this moment.
-func (l *Load) Mark() LoadMark { return LoadMark{l.looks.Load(), l.saturated.Load()} }
+// mark is the state at this moment.
+func (l *Load) mark() loadMark { return loadMark{l.looks.Load(), l.saturated.Load()} }
 
 // since returns the share of looks since m at which processors were short, in [0, 1].
-func (l *Load) since(m LoadMark) float64 {
-	now := l.Mark()
+func (l *Load) since(m loadMark) float64 {
+	now := l.mark()
 	if now.looks == m.looks {
 		return 0
 	}

@@ -21,6 +21,7 @@ import (
 // program behaves as with the faster region. What goroutines owe and what a wait for another
 // goroutine pays of it is in package ledger; here is how it is paid.
 type Overlap struct {
+	still
 	run         *Run
 	Region      *classes.Class
 	before      classes.Usage // of the region
@@ -101,12 +102,6 @@ func (v *Overlap) way(want time.Duration) wait {
 	}
 	return nil
 }
-
-// Rest implements Influence.
-func (v *Overlap) Rest() {}
-
-// Mark implements Influence.
-func (v *Overlap) Mark() {}
 
 // Delays implements Influence.
 func (v *Overlap) Delays() int64 { return v.Inserted.Load() }

@@ -14,7 +14,6 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 	"github.com/otelprof/otelprof/otelhdr"
-	"github.com/otelprof/otelprof/spans"
 )
 
 // Scheduling reports whether the scheduler carries out overlaps.
@@ -32,6 +31,7 @@ func Handover() profile.Handover {
 // mode, whose other parts are listed in internal/runtimemode. The run tells the scheduler the
 // limits and where to pay, spans (runtime_span.go) tell it where the region begins and ends.
 type Scheduled struct {
+	still
 	run     *Run
 	region  *classes.Class
 	before  classes.Usage            // of the region
@@ -67,9 +67,6 @@ func (run *Run) beginScheduled(a experiment.Arm) Influence {
 	}
 	return s
 }
-
-// Mark implements Influence.
-func (s *Scheduled) Mark() {}
 
 // Rest ends what the scheduler does.
 func (s *Scheduled) Rest() {
@@ -109,9 +106,6 @@ func (s *Scheduled) Delays() int64 {
 	s.book(false)
 	return sched.Read().Delays
 }
-
-// AtEnd implements Influence.
-func (s *Scheduled) AtEnd(*ledger.Frame, *spans.Span, int) time.Duration { return Point() }
 
 // GrowthAt implements Influence.
 func (s *Scheduled) GrowthAt(int64) int64 {

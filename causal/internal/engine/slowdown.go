@@ -23,13 +23,14 @@ import (
 // slept or to be computed is owed, until it is long enough; what was taken too long is taken off
 // the next. So the sum is what it should be, and few goroutines wake up.
 type slowdown struct {
-	run    *Run
-	region int
-	class  *classes.Class
-	before classes.Usage // when what is measured began, and what had been taken by then, ns
-	marked int64
-	still  bool    // a placebo: it sleeps as often, and as shortly as it can
-	self   float64 // of a span in the mean, ns
+	still
+	run     *Run
+	region  int
+	class   *classes.Class
+	before  classes.Usage // when what is measured began, and what had been taken by then, ns
+	marked  int64
+	placebo bool    // it sleeps as often, and as shortly as it can
+	self    float64 // of a span in the mean, ns
 
 	compute, sleep owed
 	inserted       atomic.Int64 // number of delays
@@ -73,11 +74,11 @@ func (o *owed) within(room, want int64) int64 {
 
 func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
 	key := run.Seen()[a.Spared]
-	v := &slowdown{run: run, region: a.Spared, class: classes.Intern(key), still: a.Speedup == 0}
+	v := &slowdown{run: run, region: a.Spared, class: classes.Intern(key), placebo: a.Speedup == 0}
 	v.Mark()
 	work := run.workOf(key)
 	level := a.Speedup
-	if v.still {
+	if v.placebo {
 		level = design.SlowdownLevels[0]
 	}
 	each := run.affordable(a.Spared, level*work.own)
@@ -85,7 +86,7 @@ func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
 	v.self = work.self
 	v.compute = owed{each: each * work.computing, least: design.LeastComputed, most: most}
 	v.sleep = owed{each: each * (1 - work.computing), least: min(design.LeastSlept, most), most: most}
-	if v.still {
+	if v.placebo {
 		v.compute.each = 0
 	}
 	return v
@@ -125,7 +126,7 @@ func (v *slowdown) AtEnd(_ *ledger.Frame, r *spans.Span, region int) time.Durati
 		spent = v.hold(r, &v.compute, want, 0, v.run.Compute)
 	}
 	if want := v.sleep.within(v.sleep.most-int64(spent), v.sleep.due(times)); want > 0 {
-		if v.still {
+		if v.placebo {
 			want = 1
 		}
 		spent += v.hold(r, &v.sleep, want, spent, v.run.Sleep)
@@ -139,7 +140,7 @@ func (v *slowdown) hold(r *spans.Span, o *owed, want int64, before time.Duration
 	if spent <= 0 {
 		return 0
 	}
-	if !v.still {
+	if !v.placebo {
 		o.sum.Add(want - int64(spent))
 	}
 	v.inserted.Add(1)
@@ -149,10 +150,10 @@ func (v *slowdown) hold(r *spans.Span, o *owed, want int64, before time.Duration
 	return spent
 }
 
-func (v *slowdown) Rest()                {}
-func (v *slowdown) GrowthAt(int64) int64 { return 0 }
-func (v *slowdown) Delays() int64        { return v.inserted.Load() }
+// Delays implements Influence.
+func (v *slowdown) Delays() int64 { return v.inserted.Load() }
 
+// Latencies implements Influence.
 func (v *slowdown) Latencies() []*otelhdr.Snapshot { return v.run.durations.snapshots() }
 
 // asking is what it took to ask all rules for a delay, which the caller is held for as well; 0 if

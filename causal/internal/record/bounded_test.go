@@ -17,7 +17,7 @@ import (
 // while a reader waits for one. One alone does not count.
 func TestRecordingsKeepAwayFromLongPauses(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
-		f.set(func() { f.stopped = MaxPause + time.Millisecond })
+		f.set(func() { f.stopped = maxPause + time.Millisecond })
 		for range 50 {
 			f.pass(time.Minute, true)
 		}
@@ -25,7 +25,7 @@ func TestRecordingsKeepAwayFromLongPauses(t *testing.T) {
 		if got := f.Status().Reason; !strings.Contains(got, "stopped the world, the last for 6ms") {
 			t.Errorf("Reason = %q, want why there is none", got)
 		}
-		f.set(func() { f.stopped = MaxPause })
+		f.set(func() { f.stopped = maxPause })
 		for range 20 {
 			f.pass(time.Minute, true)
 		}
@@ -66,7 +66,7 @@ func TestLeft(t *testing.T) {
 
 // A window on demand leaves half of the memory to the program, whatever is known of it.
 func TestMostFollowsMemoryLeft(t *testing.T) {
-	for left, want := range map[int64]int{Least: OwnBytes, 4 * Least: 4 * OwnBytes, 1 << 50: MaxBytes, math.MaxInt64: unlimited} {
+	for left, want := range map[int64]int{Least: ownBytes, 4 * Least: 4 * ownBytes, 1 << 50: MaxBytes, math.MaxInt64: unlimited} {
 		if got := most(left); got != want {
 			t.Errorf("most(%d) = %d, want %d", left, got, want)
 		}
@@ -87,15 +87,15 @@ func TestWindowIsBoundedAmongManyGoroutines(t *testing.T) {
 		ended.Go(func() { begun.Done(); <-leave })
 	}
 	begun.Wait()
-	w, err := Take(t.Context(), 200*time.Millisecond, OwnBytes)
+	w, err := Take(t.Context(), 200*time.Millisecond, ownBytes)
 	close(leave)
 	ended.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d goroutines: %.1f MiB, world stopped for %v at most, begin %v, end %v", n, float64(w.Bytes())/(1<<20), w.Stopped, w.Starting, w.Stopping)
-	if w.Bytes() > 2*OwnBytes {
-		t.Errorf("%d bytes, want at most %d", w.Bytes(), 2*OwnBytes)
+	if w.Bytes() > 2*ownBytes {
+		t.Errorf("%d bytes, want at most %d", w.Bytes(), 2*ownBytes)
 	}
 	if got := len(w.recorded.chunks) * chunk; got > w.Bytes()+2*chunk {
 		t.Errorf("%d bytes of memory for %d", got, w.Bytes())

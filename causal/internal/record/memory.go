@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// OwnBytes is how many bytes a window of a Recorder's own accord has at most, until its end is
+	// ownBytes is how many bytes a window of a Recorder's own accord has at most, until its end is
 	// noticed.
-	OwnBytes = 1 << 20
+	ownBytes = 1 << 20
 	// Room is how many bytes of memory a recording of a Recorder's own accord takes with its
 	// analysis, at most, what the garbage collector lets lie included.
-	Room = PerByte * OwnBytes * 2 // a trace that ends may become twice as large
+	Room = perByte * ownBytes * 2 // a trace that ends may become twice as large
 	// Least is how many bytes the process must have left to its limits for any recording.
 	Least = 2 * Room
-	// PerByte is by how many bytes the process grows for each of a trace that is analysed, at most.
-	PerByte = 32
+	// perByte is by how many bytes the process grows for each of a trace that is analysed, at most.
+	perByte = 32
 	// unlimited is the most of a window where the system does not say how much memory there is.
 	unlimited = 8 << 20
 )
@@ -43,7 +43,7 @@ func most(left int64) int {
 	if left == math.MaxInt64 {
 		return unlimited
 	}
-	return int(min(max(left/2/PerByte/2, OwnBytes/4), MaxBytes))
+	return int(min(max(left/2/perByte/2, ownBytes/4), MaxBytes))
 }
 
 // inUse is what counts against GOMEMLIMIT, but for what the garbage collector would free.

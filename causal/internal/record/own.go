@@ -28,5 +28,5 @@ func TakeOwn(ctx context.Context, d time.Duration) (*Window, error) {
 	if why := NoMemory(); why != "" {
 		return nil, errors.New(why)
 	}
-	return Take(ctx, d, OwnBytes)
+	return Take(ctx, d, ownBytes)
 }

@@ -10,8 +10,8 @@ import (
 // Where a trace begins the world is stopped, for 1 to 2 ms as a rule. It is not where that takes
 // longer.
 const (
-	// MaxPause is for how long recordings of a Recorder's own accord may stop the world.
-	MaxPause = 5 * time.Millisecond
+	// maxPause is for how long recordings of a Recorder's own accord may stop the world.
+	maxPause = 5 * time.Millisecond
 	// avoid is how long there are none after one that stopped it for longer.
 	avoid = time.Hour
 )

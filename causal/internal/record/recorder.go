@@ -113,7 +113,7 @@ func (r *Recorder) SawSpan() {
 	}
 }
 
-// SawLook is called when somebody has read the profile.
+// SawLook is called when the profile has been read.
 func (r *Recorder) SawLook() { r.saw(&r.looked) }
 
 // SawExport is called when the profile has been exported.
@@ -196,7 +196,7 @@ func (r *Recorder) due(ctx context.Context) {
 		return
 	}
 	r.idle.Store(true)
-	if err := r.record(ctx, r.length(), OwnBytes); err != nil {
+	if err := r.record(ctx, r.length(), ownBytes); err != nil {
 		r.idle.Store(false) // the spans have not been recorded
 	}
 }
@@ -214,7 +214,7 @@ func (r *Recorder) length() time.Duration {
 		return usual
 	}
 	perSecond := float64(last.Bytes) / last.Length.Seconds()
-	fits := time.Duration(OwnBytes / max(perSecond, 1) * float64(time.Second))
+	fits := time.Duration(ownBytes / max(perSecond, 1) * float64(time.Second))
 	return min(max(fits, shortest), usual)
 }
 
@@ -290,11 +290,11 @@ func (r *Recorder) done(w *Window, analysis, cpu time.Duration) {
 		Starting: w.Starting, Stopping: w.Stopping, Stopped: w.Stopped, Analysis: analysis, CPU: cpu,
 	}
 	// One may be due to a busy machine.
-	if r.stops++; w.Stopped <= MaxPause {
+	if r.stops++; w.Stopped <= maxPause {
 		r.stops = 0
 	}
 	if r.away = ""; r.stops >= 2 {
-		r.away = fmt.Sprintf("the last two recordings stopped the world, the last for %v: those of its own accord may for %v at most, and there is none for %v", w.Stopped, MaxPause, avoid)
+		r.away = fmt.Sprintf("the last two recordings stopped the world, the last for %v: those of its own accord may for %v at most, and there is none for %v", w.Stopped, maxPause, avoid)
 		r.retry = time.Now().Add(avoid)
 	}
 }

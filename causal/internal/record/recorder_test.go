@@ -207,9 +207,9 @@ func TestAnalysisIsBounded(t *testing.T) {
 
 func TestWindowsGetShorter(t *testing.T) {
 	run(t, func(t *testing.T, f *fake) {
-		f.set(func() { f.perSecond = OwnBytes })
+		f.set(func() { f.perSecond = ownBytes })
 		f.pass(5*time.Minute, false)
-		f.set(func() { f.perSecond = 10 * OwnBytes })
+		f.set(func() { f.perSecond = 10 * ownBytes })
 		f.pass(5*time.Minute, false)
 		f.pass(5*time.Minute, false)
 		f.set(func() { f.perSecond = 1000 })

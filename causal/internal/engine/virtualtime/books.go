@@ -11,9 +11,9 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Ledgers are the ledgers of goroutines, [mostLedgers] at most: 64 MiB if each has as many open
+// ledgers are those of goroutines, [mostLedgers] at most: 64 MiB if each has as many open
 // spans as one may have, and 21 MiB otherwise. The zero value is ready for use.
-type Ledgers struct{ Shards [Shards]ledgerShard }
+type ledgers struct{ Shards [Shards]ledgerShard }
 
 const (
 	// Shards is a power of two: goroutines that come one after the other have different ones.
@@ -43,11 +43,11 @@ type ledgerShard struct {
 	_  [64 - 8 - 8]byte // a cache line
 }
 
-func (t *Ledgers) shard(id goroutine.ID) *ledgerShard { return &t.Shards[id%Shards] }
+func (t *ledgers) shard(id goroutine.ID) *ledgerShard { return &t.Shards[id%Shards] }
 
 // Of returns the ledger of a goroutine. The first time it is forked at t from the ledger of
 // parent, if there is a parent. It is nil if there is no room for one.
-func (t *Ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, at int64) *ledger.Ledger {
+func (t *ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, at int64) *ledger.Ledger {
 	shard := t.shard(id)
 	shard.Mu.Lock()
 	defer shard.Mu.Unlock()
@@ -68,7 +68,7 @@ func (t *Ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, a
 }
 
 // Adopt makes l the ledger of a goroutine that has just begun, if there is room.
-func (t *Ledgers) Adopt(id goroutine.ID, l *ledger.Ledger, s *ledger.Setting) {
+func (t *ledgers) Adopt(id goroutine.ID, l *ledger.Ledger, s *ledger.Setting) {
 	shard := t.shard(id)
 	shard.Mu.Lock()
 	defer shard.Mu.Unlock()
@@ -125,7 +125,7 @@ func (shard *ledgerShard) drop(id goroutine.ID, l *ledger.Ledger, at int64) {
 
 // Forget removes the ledger of a goroutine that ends. While a span of it is open, which another one
 // may end, it stays for a time, see sweep.
-func (t *Ledgers) Forget(id goroutine.ID) {
+func (t *ledgers) Forget(id goroutine.ID) {
 	shard := t.shard(id)
 	shard.Mu.Lock()
 	defer shard.Mu.Unlock()
@@ -139,7 +139,7 @@ func (t *Ledgers) Forget(id goroutine.ID) {
 // Sweep removes the ledgers of goroutines that have been inactive for some time at a moment: most
 // of them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the
 // time is that of whileOpen. Those that stay release settings that are over.
-func (t *Ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
+func (t *ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
 	var now *ledger.Setting
 	if o := Current.Load(); o != nil {
 		now = o.Setting
@@ -159,7 +159,7 @@ func (t *Ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
 }
 
 // Clear drops all ledgers: nothing is observed any more.
-func (t *Ledgers) Clear(at int64) {
+func (t *ledgers) Clear(at int64) {
 	for i := range t.Shards {
 		shard := &t.Shards[i]
 		shard.Mu.Lock()

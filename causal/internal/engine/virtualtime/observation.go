@@ -34,7 +34,7 @@ type Observation struct {
 var (
 	Current atomic.Pointer[Observation]     // what is observed now, nil for nothing
 	Frames  = spans.NewSlot[ledger.Frame]() // what spans have at hand
-	Books   Ledgers
+	Books   ledgers
 
 	watching sync.Mutex // held to replace current; a shard of books may be locked meanwhile, not the other way round
 	watcher  any        // whose observation is in force
