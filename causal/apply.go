@@ -207,8 +207,8 @@ func (c *Controller) stop(cause error) {
 	}
 }
 
-// StopPlan ends the plan in force. When it returns, no delay begins any more, and those in
-// flight end within microseconds.
+// StopPlan ends the plan in force. When it returns, no delay begins any more. Those in flight end
+// within microseconds where they compute, and within 5 ms where they sleep.
 func (c *Controller) StopPlan(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -56,8 +56,7 @@ func (c *Cond) wait(o *virtualtime.Observation) {
 }
 
 // Signal wakes one goroutine that waits for c, if there is any, as [sync.Cond.Signal] does. In an
-// experiment that inserts delays, the caller makes up for what it owes first, unless it holds
-// a lock.
+// experiment that inserts delays, the caller makes up for what it owes first, also if it holds L.
 func (c *Cond) Signal() {
 	if o := virtualtime.Current.Load(); o != nil {
 		c.wake(o, (*traced.Cond).Signal)

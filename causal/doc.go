@@ -20,6 +20,6 @@
 //
 // # Cost
 //
-// Without a plan, one atomic load at the end of each span, and at each call of [Progress].
+// Without a plan, a few atomic loads for each span, and at each call of [Progress].
 // With one, a few hundred nanoseconds for each span, besides the delays.
 package causal

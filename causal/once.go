@@ -21,7 +21,8 @@ type Once struct {
 }
 
 // Do calls f if it is the first call for o, and otherwise waits until the first has returned, as
-// [sync.Once.Do] does. While f runs, the goroutine counts as one that holds a lock.
+// [sync.Once.Do] does. In an experiment that inserts delays, the goroutine that has called f makes
+// up for what it owes before the others go on.
 func (o *Once) Do(f func()) {
 	if ob := virtualtime.Current.Load(); ob != nil {
 		o.do(ob, f)

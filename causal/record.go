@@ -160,8 +160,8 @@ type RecordingInfo struct {
 	Stopping time.Duration `json:"stopping_ns"`
 	Analysis time.Duration `json:"analysis_ns"`
 	CPU      time.Duration `json:"analysis_cpu_ns"`
-	// Stopped is the longest time for which all goroutines were stopped to switch the trace on or
-	// off, or a little longer.
+	// Stopped is for how long all goroutines were stopped to switch the trace on, or a little
+	// longer; 0 if they were not.
 	Stopped time.Duration `json:"stopped_ns"`
 }
 

@@ -10,7 +10,7 @@ import (
 
 // A Guard answers, before each single delay, whether it may be inserted. It belongs to one
 // plan and is never used again when that plan has ended. All methods may be called by
-// any goroutine; none allocates, and none waits but for the short lock of traces.
+// any goroutine; none allocates, and none waits but for the short lock of its duty.
 type Guard struct {
 	Limits plan.Limits
 	// The plan's window holds by both clocks: the wall clock may be set, the monotonic one may stop

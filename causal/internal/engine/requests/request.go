@@ -35,8 +35,9 @@ type Membership struct {
 }
 
 var (
-	// memberships are at hand of spans. A span has few inline slots, so that there are none before
-	// the first plan, but in programs of "otelprof build"; and elsewhere only local roots have one.
+	// memberships are at hand of spans: of all in programs of "otelprof build", and elsewhere of
+	// local roots. A span has few inline slots, so that this one is taken only in programs that have
+	// opted in to experiments.
 	memberships = sync.OnceValue(spans.NewSlot[Membership])
 	// Calls are the open spans that call others.
 	Calls callTable
