@@ -32,20 +32,20 @@ func Compute(start int64, d time.Duration, valid func() bool) time.Duration {
 	return compute(Now, start, d, valid)
 }
 
-// compute takes one gap for the others'. Where only gaps follow each other, they are the steps of a
-// coarse clock.
+// compute takes gaps for the others'. Where the second one comes before any shorter step, they are
+// the steps of a coarse clock.
 func compute(clock func() int64, start int64, d time.Duration, valid func() bool) time.Duration {
-	spent, coarse := int64(0), false
+	spent, gap, fine := int64(0), false, false
 	for last := start; ; {
 		now := clock()
 		switch step := now - last; {
 		case step < Gap:
 			spent += step
-			coarse = coarse && step == 0
-		case coarse:
+			fine = fine || step > 0
+		case gap && !fine:
 			spent += step
 		default:
-			coarse = true
+			gap = true
 		}
 		last = now
 		if spent >= int64(d) || !valid() {
