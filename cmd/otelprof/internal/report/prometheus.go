@@ -275,37 +275,35 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 }
 
 // pooled is the mean of what the instances say, weighted by the inverse squares of their intervals.
+// So is that of the bounds, which more instances do not bring closer: the model errs in each alike.
+// Where instances contradict each other, it is the whole range.
 func pooled(c cell, parts []*interval) profile.Effect {
-	var weights, sum float64
-	lowest, highest := math.Inf(1), math.Inf(-1) // upper bound and lower bound
-	var known []*interval
-	for _, e := range parts {
-		half := max((e.hi-e.lo)/2, 1e-9)
-		if math.IsInf(half, 0) || math.IsNaN(e.value) {
-			continue // a bound has not arrived
-		}
-		known = append(known, e)
-		w := 1 / (half * half)
-		weights, sum = weights+w, sum+w*e.value
-		lowest, highest = min(lowest, e.hi), max(highest, e.lo)
-	}
+	known := slices.DeleteFunc(slices.Clone(parts), func(x *interval) bool {
+		return math.IsNaN(x.value) || math.IsInf(x.hi-x.lo, 0) // a bound has not arrived
+	})
 	e := profile.Effect{Speedup: c.speedup}
-	switch len(known) {
-	case 0:
+	if len(known) == 0 {
 		e.Withheld = profile.Withheld{Code: withheldcode.Bounds}
 		return e
-	case 1:
-		e.Reduction, e.Lo, e.Hi = known[0].value, known[0].lo, known[0].hi
-	default:
-		half := 1 / math.Sqrt(weights)
-		e.Reduction = sum / weights
-		e.Lo, e.Hi = e.Reduction-half, e.Reduction+half
-		if highest > lowest {
-			e.Warnings = []string{fmt.Sprintf("instances differ about %s by more than their intervals", c.region)}
-		}
 	}
-	if c.metric == profile.MetricThroughput {
-		e.ThroughputGain = 1/(1-min(e.Reduction, 0.99)) - 1
+	e.Bounded = c.mode == profile.ModeSlowdown && c.speedup > profile.Near
+	if len(known) == 1 {
+		e.Reduction, e.Lo, e.Hi = known[0].value, known[0].lo, known[0].hi
+		return e
+	}
+	var weights float64
+	for _, x := range known {
+		half := max((x.hi-x.lo)/2, 1e-9)
+		w := 1 / (half * half)
+		weights += w
+		e.Reduction, e.Lo, e.Hi = e.Reduction+w*x.value, e.Lo+w*x.lo, e.Hi+w*x.hi
+	}
+	e.Reduction, e.Lo, e.Hi = e.Reduction/weights, e.Lo/weights, e.Hi/weights
+	byLo := func(a, b *interval) int { return cmp.Compare(a.lo, b.lo) }
+	byHi := func(a, b *interval) int { return cmp.Compare(a.hi, b.hi) }
+	if slices.MaxFunc(known, byLo).lo > slices.MinFunc(known, byHi).hi {
+		e.Lo, e.Hi = slices.MinFunc(known, byLo).lo, slices.MaxFunc(known, byHi).hi
+		e.Warnings = []string{fmt.Sprintf("instances differ about %s by more than their intervals", c.region)}
 	}
 	return e
 }

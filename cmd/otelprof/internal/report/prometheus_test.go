@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,9 +146,9 @@ func TestPrometheusInstancesArePooled(t *testing.T) {
 		want, half         float64
 		differ             bool
 	}{
-		{0.2, 0.02, 0.22, 0.02, 0.21, 0.02 / math.Sqrt2, false},
-		{0.2, 0.01, 0.21, 0.02, 0.202, 1 / math.Sqrt(1/(0.01*0.01)+1/(0.02*0.02)), false},
-		{0.1, 0.01, 0.3, 0.01, 0.2, 0.01 / math.Sqrt2, true},
+		{0.2, 0.02, 0.22, 0.02, 0.21, 0.02, false},
+		{0.2, 0.01, 0.21, 0.02, 0.202, 0.012, false},
+		{0.1, 0.01, 0.3, 0.01, 0.2, 0.11, true},
 	} {
 		p, errout := profileFrom(t, &fakePrometheus{
 			series: append(instance("a", "p", tt.a, tt.halfA), instance("b", "p", tt.b, tt.halfB)...),
@@ -162,6 +163,25 @@ func TestPrometheusInstancesArePooled(t *testing.T) {
 		}
 		if visits := p.Tallies[0].Visits; visits != 200 {
 			t.Errorf("visits %d, want the sum 200", visits)
+		}
+	}
+}
+
+// Bounds stay where they are however many instances there are, and are said to be bounds.
+func TestPooledBounds(t *testing.T) {
+	for _, tt := range []struct {
+		mode    profile.Mode
+		speedup float64
+		bounded bool
+	}{
+		{profile.ModeSlowdown, 0.25, true}, {profile.ModeSlowdown, profile.Near, false}, {profile.ModeOverlap, 0.25, false},
+	} {
+		for _, n := range []int{1, 25} {
+			all := slices.Repeat([]*interval{{value: 0.25, lo: 0.05, hi: 0.45}}, n)
+			e := pooled(cell{mode: tt.mode, speedup: tt.speedup}, append(all, &interval{value: 0.9, lo: math.Inf(-1), hi: 1}))
+			if math.Abs(e.Lo-0.05) > 1e-9 || math.Abs(e.Hi-0.45) > 1e-9 || e.Bounded != tt.bounded {
+				t.Errorf("pooled(%+v, %d instances) = %+v, want 0.25 (0.05 .. 0.45)", tt, n, e)
+			}
 		}
 	}
 }

@@ -133,9 +133,8 @@ func cozEffect(key cozCurve, base, speedup, period float64) profile.Curve {
 		Mode: profile.ModeOverlap, Region: profile.Region{Name: key.selected}, Progress: key.progress,
 		Metric: profile.MetricThroughput, BasePeriod: time.Duration(base),
 		Effects: []profile.Effect{{
-			Speedup: speedup, Reduction: reduction, Lo: reduction, Hi: reduction,
-			ThroughputGain: 1/(1-min(reduction, 0.99)) - 1, Samples: 1, Reductions: []float64{reduction},
-			Warnings: []string{"of one experiment, whose scatter is not known"},
+			Speedup: speedup, Reduction: reduction, Lo: min(-1, reduction), Hi: max(1, reduction), // one has no scatter
+			Samples: 1, Reductions: []float64{reduction},
 		}},
 	}
 }

@@ -386,6 +386,33 @@ func TestCozRounds(t *testing.T) {
 	}
 }
 
+// What one experiment says is no answer, and merged with others it brings no doubts along.
+func TestCozOneExperiment(t *testing.T) {
+	text := "startup\ttime=1\n"
+	experiment := func(speedup float64, duration int) {
+		text += fmt.Sprintf("experiment\tselected=a.go:7\tspeedup=%g\tduration=%d\nthroughput-point\tname=done\tdelta=10\n", speedup, duration*1000)
+	}
+	experiment(0, 1000)
+	experiment(0.25, 3000)
+	experiment(0.5, 800)
+	alone := text
+	for i := range 6 {
+		experiment(0.75, 700+i)
+	}
+	if v := read(t, "profile.coz", alone).Profile.Curves[0].Verdict; v != profile.VerdictUnclear {
+		t.Errorf("verdict %q of one experiment, want %q", v, profile.VerdictUnclear)
+	}
+	c := read(t, "profile.coz", text).Profile.Curves[0]
+	for i, lo := range []float64{-2, -1} {
+		if e := c.Effects[i]; e.Lo != lo || e.Hi != 1 || len(e.Warnings) > 0 {
+			t.Errorf("effect = %+v of one experiment, want %v .. 1 and no warning", e, lo)
+		}
+	}
+	if e := c.Effects[2]; !(e.Lo > 0.2 && e.Hi < 0.4) || len(e.Warnings) > 0 {
+		t.Errorf("effect = %+v of six experiments, want about 30 %% and no warning", e)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	r, err := saved.NewReader()
 	if err != nil {
