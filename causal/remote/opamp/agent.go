@@ -35,6 +35,7 @@ type agent struct {
 	description *protobufs.AgentDescription
 	started     time.Time
 
+	asked    bool // the server has had an interval to send a configuration, after its first answer
 	received bool // a remote configuration, and of the last one:
 	hash     []byte
 	plan     bool
@@ -199,11 +200,21 @@ func (a *agent) receive(m *protobufs.ServerToAgent) error {
 		a.identify(m.AgentIdentification.NewInstanceUid)
 	}
 	if m.RemoteConfig == nil {
-		a.to.Unchanged()
+		a.unchanged()
 		return nil
 	}
 	a.configure(m.RemoteConfig)
 	return nil
+}
+
+// unchanged takes the answer that all is as it was. A server that has no configuration sends none;
+// one that has one may send it behind its first answer.
+func (a *agent) unchanged() {
+	if a.asked && !a.received {
+		a.to.None("the server has no plan")
+		return
+	}
+	a.to.Unchanged()
 }
 
 func refused(e *protobufs.ServerErrorResponse) *refusal {

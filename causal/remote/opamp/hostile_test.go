@@ -75,6 +75,52 @@ func inBubble(t *testing.T, scheme string, handler http.HandlerFunc, f func(t *t
 	})
 }
 
+// A plan that comes an interval after the server's first answer was not there when the process
+// began. One that comes behind that answer was: servers may send it apart.
+func TestFirstPlanComesLater(t *testing.T) {
+	for _, scheme := range []string{"ws", "http"} {
+		for _, tt := range []struct {
+			after time.Duration
+			want  causal.State
+		}{{time.Second, causal.StateIdle}, {12 * time.Second, causal.StateRunning}} {
+			t.Run(fmt.Sprint(scheme, tt.after), func(t *testing.T) {
+				var began time.Time
+				var document string
+				answer := func() []byte {
+					m := &protobufs.ServerToAgent{}
+					if time.Since(began) >= tt.after {
+						m.RemoteConfig = config("1", naming.OpAMPPlan, document)
+					}
+					return frame(t, m)
+				}
+				handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer()) }
+				if scheme == "ws" {
+					handler = upgraded(func(conn *websocket.Conn) {
+						_, _, _ = conn.ReadMessage()
+						_ = conn.WriteMessage(websocket.BinaryMessage, answer())
+						time.AfterFunc(tt.after, func() { _ = conn.WriteMessage(websocket.BinaryMessage, answer()) })
+						drain(conn)
+					})
+				}
+				began = time.Now().Add(time.Hour) // the bubble's clock has another time
+				inBubble(t, scheme, func(w http.ResponseWriter, r *http.Request) {
+					if began.After(time.Now()) {
+						began = time.Now()
+						document = strings.ReplaceAll(remotetest.Document("plan-1", "a"), "restart: true", "")
+					}
+					handler(w, r)
+				}, func(t *testing.T, c *causal.Controller, _ *log) {
+					time.Sleep(20 * time.Second)
+					synctest.Wait()
+					if s := c.Status(); s.State != tt.want || (s.LastError == "") != (tt.want == causal.StateRunning) {
+						t.Errorf("a plan after %v: state %s, last error %q, want %s", tt.after, s.State, s.LastError, tt.want)
+					}
+				})
+			})
+		}
+	}
+}
+
 const lease = 33 * planhttp.DefaultInterval / 10
 
 // A server that is silent for three heartbeats has no plan any more, over both transports. A

@@ -41,6 +41,7 @@ func (c *Client) poll(ctx context.Context, a *agent) {
 		if answered = err == nil; !answered {
 			a.to.Missed(err)
 		}
+		a.asked = answered
 		timer.Reset(c.server.Wait(retryAfter(err)) - time.Since(began))
 	}
 }

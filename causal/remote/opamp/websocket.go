@@ -99,6 +99,7 @@ type heard struct {
 
 func (s *session) run(ctx context.Context) error {
 	s.agent.forget()
+	s.agent.asked = false
 	if err := s.send(); err != nil {
 		return err
 	}
@@ -124,6 +125,7 @@ func (s *session) run(ctx context.Context) error {
 			}
 		case <-beat.C:
 			beat.Reset(s.server.Wait(0))
+			s.agent.asked = s.answered
 			s.beats.sent()
 			if err := s.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.server.Timeout())); err != nil {
 				return unsent{err}
@@ -143,7 +145,7 @@ func (s *session) take(h heard) error {
 		return h.err
 	case h.pong:
 		if !s.beats.expected.Load() {
-			s.agent.to.Unchanged()
+			s.agent.unchanged()
 		}
 		return nil
 	}
