@@ -71,7 +71,7 @@ func (f *File) Run(ctx context.Context, to *Sink) {
 func (f *File) poll(to *Sink) {
 	document, signature, err := f.readBoth()
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && len(document) == 0:
+	case errors.Is(err, fs.ErrNotExist):
 		to.None("the plan file is gone")
 	case err != nil:
 		to.Missed(err)

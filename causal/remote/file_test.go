@@ -216,17 +216,17 @@ func TestFileBecomesInvalid(t *testing.T) {
 }
 
 func TestFileDisappears(t *testing.T) {
-	for name, gone := range map[string]func(p *place){
-		"removed": func(p *place) { p.remove() },
-		"emptied": func(p *place) { p.write("") },
+	for reason, gone := range map[string]func(p *place){
+		"the plan file is gone": func(p *place) { p.remove() },
+		"the plan is empty":     func(p *place) { p.write("") },
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(reason, func(t *testing.T) {
 			inPlace(t, "valid", func(p *place) {
 				gone(p)
 				p.poll()
-				p.want(causal.StateStopped, "the plan file is gone")
+				p.want(causal.StateStopped, reason)
 				p.poll()
-				p.want(causal.StateStopped, "the plan file is gone")
+				p.want(causal.StateStopped, reason)
 				p.write(document("plan-1", "a")) // back, as it was
 				p.poll()
 				p.wantPlan("plan-1", "a")

@@ -52,6 +52,7 @@ func (h *HTTP) Interval() time.Duration { return h.server.Interval() }
 // Run polls until ctx ends, the first time at once.
 func (h *HTTP) Run(ctx context.Context, to *Sink) {
 	defer h.server.Close()
+	h.etag, h.given, h.outcome = "", false, nil // an earlier Run's plan has ended
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

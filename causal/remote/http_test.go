@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +38,7 @@ type planServer struct {
 	c    *causal.Controller
 	log  *bytes.Buffer
 	pipe *remotetest.Pipe
+	from *remote.HTTP
 	stop func()
 
 	mu       sync.Mutex
@@ -56,6 +59,7 @@ func withServer(t *testing.T, f func(s *planServer), opts ...remote.EndpointOpti
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.from = source
 		logger := slog.New(slog.NewTextHandler(s.log, nil))
 		s.stop = remotetest.Follow(t, s.c, source, remote.WithLogger(logger))
 		synctest.Wait()
@@ -158,6 +162,45 @@ func TestHTTPUnchanged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A source that is followed a second time asks for the whole plan, not for what has changed.
+func TestHTTPFollowedTwice(t *testing.T) {
+	withServer(t, func(s *planServer) {
+		s.answers(pl("plan-1", "ETag", `"1"`))
+		s.poll()
+		s.wantPlan("plan-1")
+		s.stop()
+		s.want(causal.StateStopped, "the plan's source has ended")
+		s.c = remotetest.Controller(s.T) // to the first one the plan has ended
+		s.stop = remotetest.Follow(s.T, s.c, s.from)
+		synctest.Wait()
+		s.wantPlan("plan-1")
+	})
+}
+
+// A dial that hangs is given up: the transport leaves it alone when the request's time is over.
+func TestHTTPDialHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var dials atomic.Int32
+		source, err := remote.NewHTTP("http://localhost/", remote.WithDial(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			dials.Add(+1)
+			defer dials.Add(-1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := remotetest.Follow(t, remotetest.Controller(t), source, remote.WithLogger(slog.New(slog.DiscardHandler)))
+		time.Sleep(20 * planhttp.DefaultInterval)
+		synctest.Wait()
+		if n := dials.Load(); n > 2 {
+			t.Errorf("%d dials go on after 20 polls, want those of the last at most", n)
+		}
+		stop()
+		time.Sleep(planhttp.DefaultInterval)
+	})
 }
 
 func TestHTTPChanges(t *testing.T) {

@@ -34,8 +34,8 @@ type Sink struct {
 	said    asynclog.Causes
 }
 
-func newSink(c *causal.Controller, source causal.Source, opts []Option) *Sink {
-	s := &Sink{controller: c, source: source}
+func newSink(c *causal.Controller, name string, opts []Option) *Sink {
+	s := &Sink{controller: c, source: causal.Source{Name: name}}
 	for _, o := range opts {
 		o.apply(s)
 	}

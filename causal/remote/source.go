@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"crypto/ed25519"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -52,11 +53,12 @@ func WithLogger(l *slog.Logger) Option {
 // A panic in the source, or in what it calls, ends the plan and Follow, and is logged; the
 // application goes on.
 func Follow(ctx context.Context, c *causal.Controller, source Source, opts ...Option) {
-	from := causal.Source{Name: source.String(), Lease: missedPolls * source.Interval()}
-	if f, ok := source.(*File); ok {
-		from.File = f.path
-	}
-	s := newSink(c, from, opts)
+	s := newSink(c, fmt.Sprintf("%T", source), opts)
 	defer s.end()
+	s.source.Name = source.String()
+	s.source.Lease = missedPolls * source.Interval()
+	if f, ok := source.(*File); ok {
+		s.source.File = f.path
+	}
 	source.Run(ctx, s)
 }

@@ -69,6 +69,32 @@ func TestStatusOfSourcesBounded(t *testing.T) {
 	}
 }
 
+// A nameless source panics wherever it is asked for its name.
+type nameless struct{ script }
+
+func (nameless) String() string { panic("no name") }
+
+// A hurried source has no interval.
+type hurried struct{ script }
+
+func (hurried) Interval() time.Duration { panic("no interval") }
+
+// A panic in any method of a source ends Follow, and not the process.
+func TestFollowPanicOutsideRun(t *testing.T) {
+	for want, source := range map[string]remote.Source{
+		"remote_test.nameless: panic: no name": nameless{},
+		"script: panic: no interval":           hurried{},
+	} {
+		inBubble(t, func(t *testing.T) {
+			c := remotetest.Controller(t)
+			remote.Follow(t.Context(), c, source, logTo(new(strings.Builder)))
+			if got := c.Status().LastError; !strings.Contains(got, want) {
+				t.Errorf("LastError = %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // A source that panicked reports that for good.
 func TestStatusOfPanickedSource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -141,11 +141,13 @@ func (e *Endpoint) TLS() *tls.Config { return e.config.TLS }
 // Dial connects to an address, by [Config.Dial] if that is set.
 func (e *Endpoint) Dial(ctx context.Context, network, address string) (_ net.Conn, err error) {
 	defer recovered("dial", &err) // the transport calls it on a goroutine of its own
+	// The transport lets a dial go on when the request's time is over.
+	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
 	if e.config.Dial != nil {
 		return e.config.Dial(ctx, network, address)
 	}
-	// The transport lets a dial go on when the request's time is over.
-	return (&net.Dialer{Timeout: e.config.Timeout}).DialContext(ctx, network, address)
+	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 // Header returns what every request has: this process's identity, and the current token.
