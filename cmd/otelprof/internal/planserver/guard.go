@@ -22,7 +22,7 @@ func (s *Server) admits(w http.ResponseWriter, r *http.Request) bool {
 		problem(w, http.StatusForbidden, "host %q: must be the address listened on, a name of the certificate, or one allowed by WithHosts", r.Host)
 	case s.origins.Check(r) != nil:
 		problem(w, http.StatusForbidden, "%s from another origin: must not come from a page", r.Method)
-	case !s.authorized(r) && !s.pushable():
+	case !s.authorized(r) && !s.pushable() && !(s.instanceToken != "" && s.onlyReads(r)):
 		s.deny(r)
 		problem(w, http.StatusForbidden, "%s: not permitted: the server has neither a token nor admins", r.Method)
 	case !s.authorized(r):
@@ -105,15 +105,21 @@ func namesOf(c *x509.Certificate) []string {
 
 // authorized reports whether the request has the right that it needs.
 func (s *Server) authorized(r *http.Request) bool {
-	switch {
-	case r.Method == http.MethodGet, r.Method == http.MethodHead, r.URL.Path == opampPath:
+	if s.onlyReads(r) {
 		return s.mayRead(r)
-	case r.Method == http.MethodPut && s.fixed != "":
-		return s.mayRead(r) // and the answer says where the plan comes from
-	case r.Method == http.MethodDelete && !s.pushable():
-		return s.mayRead(r) // else a plan from elsewhere could not be stopped
 	}
 	return s.mayPush(r)
+}
+
+// onlyReads reports whether the right to read is enough for a request.
+func (s *Server) onlyReads(r *http.Request) bool {
+	switch {
+	case r.Method == http.MethodGet, r.Method == http.MethodHead, r.URL.Path == opampPath:
+		return true
+	case r.Method == http.MethodPut && s.fixed != "":
+		return true // and the answer says where the plan comes from
+	}
+	return r.Method == http.MethodDelete && !s.pushable() // else a plan from elsewhere could not be stopped
 }
 
 // deny logs to the audit, at most once a second, a request without a token.

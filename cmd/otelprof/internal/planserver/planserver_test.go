@@ -510,13 +510,15 @@ func TestPushingIsARightOfItsOwn(t *testing.T) {
 		authorization string
 		read, push    int
 	}{
-		"nothing set, on loopback": {nil, "", 204, 403},
-		"token, none given":        {[]planserver.Option{planserver.WithToken(testToken)}, "", 204, 401},
-		"token, another given":     {[]planserver.Option{planserver.WithToken(testToken)}, "Bearer x", 204, 401},
-		"token given":              {[]planserver.Option{planserver.WithToken(testToken)}, "Bearer " + testToken, 204, 204},
-		"instance token alone":     {[]planserver.Option{planserver.WithInstanceToken(instanceToken)}, "Bearer " + instanceToken, 204, 403},
-		"both, that of instances":  {[]planserver.Option{planserver.WithToken(testToken), planserver.WithInstanceToken(instanceToken)}, "Bearer " + instanceToken, 204, 401},
-		"both, none given":         {[]planserver.Option{planserver.WithToken(testToken), planserver.WithInstanceToken(instanceToken)}, "", 401, 401},
+		"nothing set, on loopback":            {nil, "", 204, 403},
+		"token, none given":                   {[]planserver.Option{planserver.WithToken(testToken)}, "", 204, 401},
+		"token, another given":                {[]planserver.Option{planserver.WithToken(testToken)}, "Bearer x", 204, 401},
+		"token given":                         {[]planserver.Option{planserver.WithToken(testToken)}, "Bearer " + testToken, 204, 204},
+		"instance token alone":                {[]planserver.Option{planserver.WithInstanceToken(instanceToken)}, "Bearer " + instanceToken, 204, 403},
+		"instance token alone, another given": {[]planserver.Option{planserver.WithInstanceToken(instanceToken)}, "Bearer x", 401, 403},
+		"instance token alone, none given":    {[]planserver.Option{planserver.WithInstanceToken(instanceToken)}, "", 401, 403},
+		"both, that of instances":             {[]planserver.Option{planserver.WithToken(testToken), planserver.WithInstanceToken(instanceToken)}, "Bearer " + instanceToken, 204, 401},
+		"both, none given":                    {[]planserver.Option{planserver.WithToken(testToken), planserver.WithInstanceToken(instanceToken)}, "", 401, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, tt.opts...)
