@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -122,6 +123,13 @@ func (r *Reader) takeMetric(m pmetric.Metric, key seriesKey, doc document, at *F
 				s.deltas.value += value
 			} else if run := s.run(p.StartTimestamp(), p.Timestamp()); run != nil {
 				run.value = value
+			}
+		}
+	case pmetric.MetricTypeHistogram:
+		for _, p := range m.Histogram().DataPoints().All() {
+			if key.with(p.Attributes()).metric != "" {
+				at.add(doc.problem(fmt.Errorf("metric %s: explicit buckets: must be an exponential histogram", key.metric)))
+				break // of one metric
 			}
 		}
 	default: // nothing of ours

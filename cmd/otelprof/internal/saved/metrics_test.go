@@ -14,6 +14,35 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
+// Buckets that a view has made explicit have no percentiles as fine as ours: that they are left out
+// is said, with the name of the metric.
+func TestExplicitBuckets(t *testing.T) {
+	md := pmetric.NewMetrics()
+	rm := md.ResourceMetrics().AppendEmpty()
+	rm.Resource().Attributes().PutStr("service.name", "shop")
+	sm := rm.ScopeMetrics().AppendEmpty()
+	sm.Scope().SetName(naming.SpansScope)
+	for _, name := range []string{naming.RegionDurationMetric, "of no region"} {
+		m := sm.Metrics().AppendEmpty()
+		m.SetName(name)
+		points := m.SetEmptyHistogram().DataPoints()
+		for range 2 {
+			if p := points.AppendEmpty(); name == naming.RegionDurationMetric {
+				p.Attributes().PutStr(string(naming.RegionNameKey), "price")
+			}
+		}
+	}
+	text, err := new(pmetric.JSONMarshaler).MarshalMetrics(md)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := read(t, "m.jsonl", line("1", "1", "", "a", 0, 1)+"\n"+string(text)+"\n")
+	f := d.Files[0]
+	if want := "metric " + naming.RegionDurationMetric + ": explicit buckets: must be an exponential histogram"; f.Damaged != 1 || !strings.Contains(f.Problems[0].Error(), want) {
+		t.Errorf("problems %v of %d, want one: %s", f.Problems, f.Damaged, want)
+	}
+}
+
 // export is one collection of one process.
 type export struct {
 	process    string
