@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -49,7 +50,7 @@ made of them. Ctrl-C ends it.
 			return command.Usagef("compare: %d files: must be in [2, %d]", c.NArg(), maxRuns)
 		}
 		newReader := func(sessions int) (*saved.Reader, error) {
-			return saved.NewReader(saved.WithMaxSessions(sessions), saved.WithMaxBytes(*memory<<20), saved.WithService(*service))
+			return saved.NewReader(saved.WithMaxSessions(sessions), saved.WithMaxBytes(int(min(int64(*memory)<<20, math.MaxInt))), saved.WithService(*service))
 		}
 		r, err := newReader(*most)
 		if err != nil {
