@@ -91,7 +91,39 @@ func (c *Command) Execute(path, args []string, stdin io.Reader, stdout, stderr i
 			return s.Execute(path, args[1:], stdin, stdout, stderr)
 		}
 	}
-	return Usagef("%s: unknown command %q; see %s help", full, args[0], full)
+	return Usagef("%s: unknown command %q%s; see %s help", full, args[0], c.suggest(args[0]), full)
+}
+
+// suggest returns ": did you mean" and the command that was perhaps meant, or nothing.
+func (c *Command) suggest(written string) string {
+	best, least := "", 2+len(written)/3
+	for _, s := range c.Sub {
+		if n := edits(strings.ToLower(written), s.Name); n < least {
+			best, least = ": did you mean "+s.Name+"?", n
+		}
+	}
+	return best
+}
+
+// edits is how many bytes must be put in, left out or changed to make b of a (Levenshtein).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1) // row[j] is the distance of a's first i bytes and b's first j
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // list writes what commands there are.
@@ -136,17 +168,18 @@ func (c *Call) ParseArgs(atLeast, atMost int) error {
 }
 
 // OutputTo calls write with the file, or with standard output for "-" and "". A file that could not
-// be written whole is removed.
+// be written whole is removed, unless it is a device or the like.
 func (c *Call) OutputTo(file string, write func(io.Writer) error) (err error) {
 	if file == "" || file == "-" {
 		return write(c.Stdout)
 	}
+	before, errBefore := os.Lstat(file)
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = errors.Join(err, f.Close()); err != nil && (errBefore != nil || before.Mode().IsRegular()) {
 			err = errors.Join(err, os.Remove(file))
 		}
 	}()

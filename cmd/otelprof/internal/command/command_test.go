@@ -1,0 +1,42 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is no regular file, as /dev/stdout is a link, stays where it is when it cannot be written.
+func TestOutputToRemovesFilesOnly(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "target"), nil, 0o600), os.Symlink("target", link)); err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("disk full")
+	for name, want := range map[string]bool{file: false, link: true} {
+		err := new(Call).OutputTo(name, func(io.Writer) error { return failed })
+		if _, errStat := os.Lstat(name); !errors.Is(err, failed) || (errStat == nil) != want {
+			t.Errorf("OutputTo(%s) = %v; there after that: %v, want %t", name, err, errStat, want)
+		}
+	}
+}
+
+func TestUnknownCommand(t *testing.T) {
+	run := func(*Call) error { return nil }
+	c := &Command{Name: "p", Sub: []*Command{{Name: "report", Run: run}, {Name: "top", Run: run}, {Name: "stacks", Sub: []*Command{{Name: "show", Run: run}}}}}
+	for args, want := range map[string]string{
+		"repot":         `p: unknown command "repot": did you mean report?; see p help`,
+		"Top":           `p: unknown command "Top": did you mean top?; see p help`,
+		"stacks shwo":   `p stacks: unknown command "shwo": did you mean show?; see p stacks help`,
+		"frobnicate":    `p: unknown command "frobnicate"; see p help`,
+		"stacks report": `p stacks: unknown command "report"; see p stacks help`,
+	} {
+		if err := c.Execute(nil, strings.Fields(args), nil, io.Discard, io.Discard); !errors.Is(err, ErrUsage) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}
