@@ -2,14 +2,18 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +25,7 @@ const ProfilePath = "api/v1/causal/profile"
 
 // FetchProfile reads the profile of a viewer at a URL, whose last part may be left out. It asks
 // for the samples, without which profiles cannot be merged.
-func FetchProfile(address string, timeout time.Duration) (profile.Profile, error) {
+func FetchProfile(c *http.Client, address string, timeout time.Duration) (profile.Profile, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return profile.Profile{}, WithoutPath(err)
@@ -40,7 +44,7 @@ func FetchProfile(address string, timeout time.Duration) (profile.Profile, error
 		return profile.Profile{}, WithoutPath(err)
 	}
 	request.Header.Set("Accept", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := c.Do(request)
 	if err != nil {
 		return profile.Profile{}, TooSlow(err, timeout)
 	}
@@ -71,9 +75,54 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// IsURL reports whether a name is that of a server.
+// EnvURL names the viewer that is asked where a command is given none.
+const EnvURL = "OTELPROF_URL"
+
+// IsURL reports whether a name is that of a server: a URL, or HOST:PORT and perhaps a path.
 func IsURL(name string) bool {
-	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
+		return true
+	}
+	address, _, _ := strings.Cut(name, "/")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+// URL returns a name as it is, HOST:PORT with a scheme, and for none that in OTELPROF_URL.
+func URL(name string) string {
+	name = cmp.Or(name, os.Getenv(EnvURL))
+	switch {
+	case !IsURL(name) || strings.Contains(name, "://"):
+		return name
+	case name[0] == ':':
+		return "http://localhost" + name
+	}
+	return "http://" + name
+}
+
+// Names returns the arguments of a command, each as [URL] does, and for none that in OTELPROF_URL.
+func Names(args []string) (names []string) {
+	if len(args) == 0 && os.Getenv(EnvURL) != "" {
+		return []string{URL("")}
+	}
+	for _, arg := range args {
+		names = append(names, URL(arg))
+	}
+	return names
+}
+
+// WarnOfRepeats says which names are given more than once: what is pooled counts each twice.
+func WarnOfRepeats(w io.Writer, names []string) {
+	times := map[string]int{}
+	for _, name := range names {
+		if times[filepath.Clean(name)]++; times[filepath.Clean(name)] == 2 {
+			fmt.Fprintf(w, "otelprof: %s is given twice: intervals are too narrow\n", name)
+		}
+	}
 }
 
 // ReadLimited reads a file that has at most atMost bytes.

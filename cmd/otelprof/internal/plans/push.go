@@ -23,7 +23,7 @@ FILE.sig goes along; -key makes it anew. With -force the document is sent whatev
 refuse it.
 `,
 	Run: func(c *command.Call) error {
-		flags := NewTargetFlags(c)
+		flags, to := NewTargetFlags(c), toFlag(c)
 		bump := c.Bool("bump", false, "raise the generation to the clock's, and above that of the last plan")
 		key := c.String("key", "", "`file` with the private key to sign with")
 		force := c.Bool("force", false, "send what is not a valid plan, too")
@@ -35,7 +35,7 @@ refuse it.
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
 		defer cancel()
-		t, err := flags.find(ctx)
+		t, err := flags.find(ctx, *to)
 		if err != nil {
 			return err
 		}
@@ -130,13 +130,13 @@ var planStopCommand = &command.Command{
 A file is removed. Programs that poll see it at their next poll, others at once.
 `,
 	Run: func(c *command.Call) error {
-		flags := NewTargetFlags(c)
+		flags, to := NewTargetFlags(c), toFlag(c)
 		if err := c.ParseArgs(0, 0); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
 		defer cancel()
-		t, err := flags.find(ctx)
+		t, err := flags.find(ctx, *to)
 		if err != nil {
 			return err
 		}

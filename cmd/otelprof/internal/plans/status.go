@@ -17,14 +17,14 @@ var planStatusCommand = &command.Command{
 	Short: "Tell which plan a file, a program or a fleet has, and what became of it",
 	Long:  targetHelp,
 	Run: func(c *command.Call) error {
-		flags := NewTargetFlags(c)
+		flags, to := NewTargetFlags(c), toFlag(c)
 		asJSON := c.Bool("json", false, "print JSON")
 		if err := c.ParseArgs(0, 0); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
 		defer cancel()
-		t, err := flags.find(ctx)
+		t, err := flags.find(ctx, *to)
 		if err != nil {
 			return err
 		}

@@ -38,21 +38,25 @@ type target interface {
 // A status is what is printed about a target, or given as JSON.
 type status interface{ write(c *command.Call) error }
 
-// newTargetFlags are the flags of all commands that speak to a target.
+// TargetFlags are the flags of all commands that speak to a target.
 type TargetFlags struct {
-	to, tokenFile, ca, cert, key *string
+	tokenFile, ca, cert, key *string
 	Timeout                      *time.Duration
 }
 
 const targetHelp = `
-The target is a file that programs read; or the URL of a plan server or of a program's viewer, which is
-asked which of the two it is unless the path tells, /v1/plan or /api/v1/causal/plan. The token for it is read from
--token-file, or from OTELPROF_TOKEN.
+The target is a file that programs read; or the URL, or HOST:PORT, of a plan server or of a program's viewer, which is
+asked which of the two it is unless the path tells, /v1/plan or /api/v1/causal/plan. Without -to it is that in
+OTELPROF_URL. The token for it is read from -token-file, or from OTELPROF_TOKEN.
 `
+
+// toFlag is what find takes.
+func toFlag(c *command.Call) *string {
+	return c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer")
+}
 
 func NewTargetFlags(c *command.Call) TargetFlags {
 	return TargetFlags{
-		to:        c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer"),
 		tokenFile: c.String("token-file", "", "`file` with the bearer token; by default OTELPROF_TOKEN is the token"),
 		ca:        c.String("ca", "", "PEM `file` with the authorities to trust; by default the system's"),
 		cert:      c.String("tls-cert", "", "PEM `file` with the certificate to show"),
@@ -61,15 +65,16 @@ func NewTargetFlags(c *command.Call) TargetFlags {
 	}
 }
 
-// find returns the target that the flags name. A URL whose path does not show what it is, is asked.
-func (f TargetFlags) find(ctx context.Context) (target, error) {
-	if *f.to == "" {
+// find returns the target of a name. A URL whose path does not show what it is, is asked.
+func (f TargetFlags) find(ctx context.Context, to string) (target, error) {
+	to = client.URL(to)
+	if to == "" {
 		return nil, command.Usagef("to \"\": must be a file or a URL")
 	}
-	if !strings.Contains(*f.to, "://") {
-		return fileTarget(*f.to), nil
+	if !strings.Contains(to, "://") {
+		return fileTarget(to), nil
 	}
-	u, err := url.Parse(*f.to)
+	u, err := url.Parse(to)
 	if err != nil {
 		return nil, command.Usagef("to: %v", client.WithoutPath(err))
 	}
@@ -96,7 +101,7 @@ func (f TargetFlags) find(ctx context.Context) (target, error) {
 	} else if there {
 		return NewViewer(u, opts)
 	}
-	return nil, fmt.Errorf("%s: has neither %s nor %s: must be a plan server, or a viewer with causal experiments", *f.to, serverPlanPath, viewerPlanPath)
+	return nil, fmt.Errorf("%s: has neither %s nor %s: must be a plan server, or a viewer with causal experiments", to, serverPlanPath, viewerPlanPath)
 }
 
 // answers reports whether there is something at a URL, if only for others.
@@ -123,6 +128,20 @@ func (f TargetFlags) Options() ([]remote.EndpointOption, error) {
 	} else if token := os.Getenv(EnvToken); token != "" {
 		opts = append(opts, remote.WithToken(func(context.Context) (string, error) { return token, nil }))
 	}
+	c, err := f.tls()
+	if err != nil {
+		return nil, err
+	}
+	return append(opts, remote.WithTLS(c)), nil
+}
+
+// Client is how what takes no token is asked.
+func (f TargetFlags) Client() (*http.Client, error) {
+	c, err := f.tls()
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c}}, err
+}
+
+func (f TargetFlags) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if *f.ca != "" {
 		pool, err := readPool(*f.ca)
@@ -138,7 +157,7 @@ func (f TargetFlags) Options() ([]remote.EndpointOption, error) {
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	return append(opts, remote.WithTLS(c)), nil
+	return c, nil
 }
 
 // EnvToken is in place of a flag, which every user of the machine could read.
@@ -189,7 +208,7 @@ func (t planServer) String() string {
 }
 
 func (t planServer) fleet(ctx context.Context) (f planserver.Fleet, err error) {
-	return f, askJSON(ctx, t.instances, &f)
+	return f, askJSON(ctx, t.instances, http.MethodGet, nil, nil, &f)
 }
 
 func (t planServer) generation(ctx context.Context) (uint64, error) {
@@ -239,8 +258,17 @@ func (s viewerStatus) InForce() bool {
 	return s.Status.State == causal.StateRunning || s.Status.State == causal.StateWaiting
 }
 
+// ID is the plan's, or "".
+func (s viewerStatus) ID() string {
+	var p struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(s.Plan, &p) // null without a plan
+	return p.ID
+}
+
 func (t ViewerTarget) Ask(ctx context.Context) (v viewerStatus, err error) {
-	return v, askJSON(ctx, t.Endpoint, &v)
+	return v, askJSON(ctx, t.Endpoint, http.MethodGet, nil, nil, &v)
 }
 
 func (t ViewerTarget) generation(ctx context.Context) (uint64, error) {
@@ -248,9 +276,14 @@ func (t ViewerTarget) generation(ctx context.Context) (uint64, error) {
 	return GenerationOf(v.Plan), err
 }
 
-// Push needs no force: a viewer takes any document, and ends experiments if it is no plan.
+// Push needs no force: a viewer takes any document, and ends experiments if it is no plan. A plan
+// that it takes may be for others.
 func (t ViewerTarget) Push(ctx context.Context, document, signature []byte, _ bool) error {
-	_, err := ask(ctx, t.Endpoint, http.MethodPut, document, signature)
+	var v viewerStatus
+	err := askJSON(ctx, t.Endpoint, http.MethodPut, document, signature, &v)
+	if err == nil && !v.InForce() {
+		err = fmt.Errorf("%s: the plan is not in force: %s%s", t, v.Status.State, said(": ", v.Status.Reason))
+	}
 	return err
 }
 
@@ -295,8 +328,8 @@ func (r Refusal) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("refused, %d %s: %s", r.Status, http.StatusText(r.Status), r.reason))
 }
 
-func askJSON(ctx context.Context, e *planhttp.Endpoint, out any) error {
-	a, err := ask(ctx, e, http.MethodGet, nil, nil)
+func askJSON(ctx context.Context, e *planhttp.Endpoint, method string, body, signature []byte, out any) error {
+	a, err := ask(ctx, e, method, body, signature)
 	if err != nil {
 		return err
 	}

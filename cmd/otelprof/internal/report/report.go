@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,10 +40,11 @@ squares of their intervals.
 		if err := c.ParseArgs(0, -1); err != nil {
 			return err
 		}
-		switch n := c.NArg(); {
-		case *prometheus == "" && n == 0:
+		names := client.Names(c.Args())
+		switch {
+		case *prometheus == "" && len(names) == 0:
 			return command.Usagef("0 arguments: must be at least 1")
-		case *prometheus != "" && n > 0:
+		case *prometheus != "" && c.NArg() > 0:
 			return command.Usagef("argument %q: must not be beside -prometheus", c.Arg(0))
 		case *prometheus == "" && (*match != "" || *at != ""):
 			return command.Usagef("match, at: must be beside -prometheus")
@@ -56,9 +58,9 @@ squares of their intervals.
 		}
 		var p profile.Profile
 		if *prometheus != "" {
-			p, err = promServer{url: *prometheus, match: *match, at: *at, timeout: *timeout}.profile()
+			p, err = promServer{url: client.URL(*prometheus), match: *match, at: *at, timeout: *timeout}.profile()
 		} else {
-			p, err = readProfiles(c, c.Args(), *timeout)
+			p, err = readProfiles(c, names, *timeout)
 		}
 		if err != nil {
 			return err
@@ -96,6 +98,7 @@ func readProfiles(c *command.Call, names []string, timeout time.Duration) (profi
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return profile.Profile{}, command.Usagef("-: must be given once")
 	}
+	client.WarnOfRepeats(c.Stderr, names)
 	profiles := make([]profile.Profile, len(names))
 	for i, name := range names {
 		p, err := readProfile(c, name, timeout)
@@ -111,8 +114,8 @@ func readProfile(c *command.Call, name string, timeout time.Duration) (profile.P
 	switch {
 	case name == "-":
 		return profile.Read(c.Stdin)
-	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
-		return client.FetchProfile(name, timeout)
+	case client.IsURL(name):
+		return client.FetchProfile(http.DefaultClient, name, timeout)
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -30,6 +30,7 @@ const (
 
 // A confirmation is what a program is asked to measure.
 type confirmation struct {
+	id       string // of the plan
 	progress string
 	metric   profile.Metric
 	regions  []profile.Candidate
@@ -68,7 +69,7 @@ func (w *Whatif) confirmed(ctx context.Context, address string, p profile.Profil
 	if before.InForce() {
 		return p, fmt.Errorf("%s: a plan is in force: stop it before another one begins, by otelprof plan stop -to %s", address, address)
 	}
-	document, cost, err := w.plan(c)
+	document, cost, err := w.plan(&c)
 	if err != nil {
 		return p, err
 	}
@@ -89,7 +90,7 @@ func (c *confirmation) names() string {
 }
 
 // plan returns the document, and what it costs in words.
-func (w *Whatif) plan(c confirmation) (document []byte, cost string, err error) {
+func (w *Whatif) plan(c *confirmation) (document []byte, cost string, err error) {
 	n := plans.NewPlan{Mode: string(profile.ModeSlowdown), Reason: "otelprof whatif -confirm", ID: time.Now().UTC().Format("confirm-20060102-150405")}
 	if c.metric == profile.MetricThroughput {
 		n.Progress = command.List{glob.Quote(c.progress)}
@@ -108,22 +109,23 @@ func (w *Whatif) plan(c confirmation) (document []byte, cost string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
+	c.id = p.ID
 	return document, fmt.Sprintf("Meanwhile that takes at most %.2g %% of the throughput in the mean; it ends by itself where the 99th percentile of requests becomes %g times as long.",
 		100*p.Loss(p.Limits.Duty, most), p.Abort.P99Ratio), nil
 }
 
 // await waits until the regions are measured, the plan has ended or the time is over, and ends the
-// plan, also where the command is interrupted.
+// plan, also where the command is interrupted. One that has taken its place goes on.
 func (w *Whatif) await(ctx context.Context, address string, c confirmation) (p profile.Profile, err error) {
 	interrupted, ignore := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer ignore()
-	defer func() { err = errors.Join(err, c.viewer.Stop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, c.stop(context.WithoutCancel(ctx))) }()
 	for began, said := time.Now(), time.Now(); ; {
 		select {
 		case <-interrupted.Done():
 		case <-time.After(lookInterval):
 		}
-		if p, err = client.FetchProfile(address, *w.target.Timeout); err != nil {
+		if p, err = client.FetchProfile(w.http, address, *w.target.Timeout); err != nil {
 			return p, fmt.Errorf("%s: %w", address, err)
 		}
 		status, err := c.viewer.Ask(ctx)
@@ -131,6 +133,9 @@ func (w *Whatif) await(ctx context.Context, address string, c confirmation) (p p
 			return p, err
 		}
 		switch {
+		case status.InForce() && status.ID() != c.id:
+			fmt.Fprintf(w.Stderr, "confirm: plan %s has taken the place of %s, and goes on\n", status.ID(), c.id)
+			return p, nil
 		case c.decided(p), interrupted.Err() != nil, time.Since(began) > w.wait:
 			return p, nil
 		case !status.InForce():
@@ -141,6 +146,14 @@ func (w *Whatif) await(ctx context.Context, address string, c confirmation) (p p
 			fmt.Fprintf(w.Stderr, "confirm: after %v, %d experiments; %s\n", said.Sub(began).Round(time.Second), p.Experiments, status.Status.Experiment)
 		}
 	}
+}
+
+// stop ends the plan, unless it is known that another one is in force, or none.
+func (c *confirmation) stop(ctx context.Context) error {
+	if status, err := c.viewer.Ask(ctx); err == nil && (!status.InForce() || status.ID() != c.id) {
+		return nil
+	}
+	return c.viewer.Stop(ctx)
 }
 
 // decided reports whether each region has been measured as well as its question needs.

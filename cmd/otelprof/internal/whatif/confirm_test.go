@@ -2,9 +2,13 @@ package whatif
 
 import (
 	"bytes"
+	"encoding/pem"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +25,10 @@ import (
 // slow-downs.
 type liveShop struct {
 	mu      sync.Mutex
-	plan    *plan.Plan
-	state   string
-	stopped bool
+	plan     *plan.Plan
+	replaced string // the id of another plan, which comes after the first look
+	state    string
+	stopped  bool
 }
 
 func (s *liveShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,10 +49,14 @@ func (s *liveShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.plan, s.state = p, "running"
 	case r.Method == http.MethodDelete:
-		s.stopped = true
+		s.stopped, s.state = true, "stopped"
 	}
 	if strings.HasSuffix(r.URL.Path, "/plan") {
-		_, _ = io.WriteString(w, `{"status": {"state": "`+s.state+`"}}`)
+		id := s.replaced
+		if id == "" && s.plan != nil {
+			id = s.plan.ID
+		}
+		_, _ = io.WriteString(w, `{"plan": {"id": "`+id+`"}, "status": {"state": "`+s.state+`"}}`)
 	}
 }
 
@@ -112,11 +121,37 @@ func TestWhatifConfirm(t *testing.T) {
 	if err != nil || !strings.Contains(stderr, "nothing was delayed") {
 		t.Errorf("of a region that brings nothing: %v, %s%s", err, stdout, stderr)
 	}
+	s.plan, s.state, s.stopped, s.replaced = nil, "idle", false, "another"
+	if _, stderr, err = whatif("-confirm"); err != nil || s.stopped || !strings.Contains(stderr, "plan another has taken the place of confirm-") {
+		t.Errorf("another plan came: %v, %s; stopped %t, want it left alone", err, stderr, s.stopped)
+	}
 	s.plan, s.state = nil, "running"
 	if _, _, err = whatif("-confirm"); err == nil || !strings.Contains(err.Error(), "a plan is in force") {
 		t.Errorf("beside another plan: %v", err)
 	}
 	if _, _, err = whatif("-confirm", "-procs", "8"); err == nil || !strings.Contains(err.Error(), "without -function") {
 		t.Errorf("with a question about another build: %v", err)
+	}
+}
+
+// A viewer with a certificate of its own is trusted by -ca, for what takes no token as well.
+func TestWhatifTrusts(t *testing.T) {
+	server := httptest.NewUnstartedServer(&liveShop{state: "idle"})
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	server.StartTLS()
+	defer server.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(plans.EnvToken, "token-of-the-shop")
+	for _, args := range [][]string{{"-ca", ca}, {"-ca", ca, "-confirm"}} {
+		var out, errs bytes.Buffer
+		if err := Command.Execute([]string{"otelprof"}, append(args, server.URL), nil, &out, &errs); err != nil {
+			t.Errorf("whatif %q = %v", args, err)
+		}
+	}
+	if err := Command.Execute([]string{"otelprof"}, []string{server.URL}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("without -ca: %v", err)
 	}
 }

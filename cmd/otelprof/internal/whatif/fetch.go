@@ -41,7 +41,7 @@ func (w *Whatif) ask(ctx context.Context, address string) (profile.Profile, erro
 	deadline := time.Now().Add(w.wait)
 	waiting := false
 	for {
-		p, err := client.FetchProfile(address, *w.target.Timeout)
+		p, err := client.FetchProfile(w.http, address, *w.target.Timeout)
 		if err != nil {
 			return profile.Profile{}, fmt.Errorf("%s: %w", address, err)
 		}
@@ -53,11 +53,16 @@ func (w *Whatif) ask(ctx context.Context, address string) (profile.Profile, erro
 			if err == nil {
 				continue
 			}
-			if refused, ok := errors.AsType[plans.Refusal](err); !ok || refused.Status < 400 || refused.Status >= 500 {
+			refused, ok := errors.AsType[plans.Refusal](err)
+			if !ok || refused.Status < 400 || refused.Status >= 500 {
 				return profile.Profile{}, err
 			}
 			waiting = true
-			fmt.Fprintf(w.Stderr, "waiting for the program's first recording, which it makes of its own accord, for %v at most (with the viewer's token in %s it makes one at once: %v)\n", w.wait, plans.EnvToken, err)
+			hint := ""
+			if refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden {
+				hint = "with the viewer's token in " + plans.EnvToken + " it makes one at once: "
+			}
+			fmt.Fprintf(w.Stderr, "waiting for the program's first recording, which it makes of its own accord, for %v at most (%s%v)\n", w.wait, hint, err)
 		}
 		time.Sleep(pollInterval)
 	}

@@ -35,6 +35,7 @@ func (w *Whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return profile.Profile{}, command.Usagef("-: must be given once")
 	}
+	client.WarnOfRepeats(w.Stderr, names)
 	traces := make([]traceSource, len(names))
 	for i, name := range names {
 		traces[i] = traceSource{name, func() (*trace.Recording, error) { return w.readTrace(name) }}

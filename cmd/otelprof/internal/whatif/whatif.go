@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ several, since the interval of a number comes from how windows differ.
 Functions are regions by -function: what they compute is known where a CPU profile was on during the trace, as by
 go test -trace trace.out -cpuprofile cpu.out, and what they wait for from the stacks of waits.
 
-A URL is that of a program's viewer. A program that has no answer yet is asked to record at once, which takes the
+A URL, or HOST:PORT, is that of a program's viewer; without an argument it is that in OTELPROF_URL. A program that has no answer yet is asked to record at once, which takes the
 viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records on its own, since the page is being read.
 Questions that the program does not ask itself, by -function or about other builds, have it record and hand out the trace,
 up to three times, with the token; the trace is simulated here.
@@ -60,9 +61,17 @@ its ends, or waits, are then the visits.
 		c.BoolVar(&w.confirm, "confirm", false, "have a running program confirm the answer by slow-downs, which delay it a little")
 		w.questionFlags()
 		w.target = plans.NewTargetFlags(c)
-		if err := c.ParseArgs(1, -1); err != nil {
+		if err := c.ParseArgs(0, -1); err != nil {
 			return err
 		}
+		if w.names = client.Names(c.Args()); len(w.names) == 0 {
+			return command.Usagef("0 arguments: must be at least 1")
+		}
+		var err error
+		if w.http, err = w.target.Client(); err != nil {
+			return err
+		}
+		defer w.http.CloseIdleConnections()
 		return w.answer(context.Background())
 	},
 }
@@ -74,7 +83,9 @@ type Whatif struct {
 	Speedups                   []float64
 	json, confirm              bool
 	record, wait               time.Duration
+	names                      []string // of traces, or of one URL
 	target                     plans.TargetFlags
+	http                       *http.Client // for what takes no token
 	asked                      asked
 }
 
@@ -98,20 +109,20 @@ func (w *Whatif) answer(ctx context.Context) error {
 	if w.function != "" && w.Region != "" {
 		return command.Usagef("function: must not be beside -region")
 	}
-	switch live, own := client.IsURL(w.Arg(0)), w.function != "" || w.asked.any(); {
-	case live && w.NArg() > 1:
-		return command.Usagef("argument %q: must not be beside a URL", w.Arg(1))
+	switch live, own := client.IsURL(w.names[0]), w.function != "" || w.asked.any(); {
+	case live && len(w.names) > 1:
+		return command.Usagef("argument %q: must not be beside a URL", w.names[1])
 	case w.confirm && (!live || own):
 		return command.Usagef("confirm: must be with the URL of a running program, without -function and questions about other builds")
 	case !live:
-		p, err = w.replay(ctx, w.Args())
+		p, err = w.replay(ctx, w.names)
 	case own:
-		p, err = w.replayLive(ctx, w.Arg(0))
+		p, err = w.replayLive(ctx, w.names[0])
 	default:
-		p, err = w.ask(ctx, w.Arg(0))
+		p, err = w.ask(ctx, w.names[0])
 	}
 	if err == nil && w.confirm {
-		p, err = w.confirmed(ctx, w.Arg(0), p)
+		p, err = w.confirmed(ctx, w.names[0], p)
 	}
 	if err != nil {
 		return err
