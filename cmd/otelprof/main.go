@@ -25,12 +25,15 @@ import (
 // root is the program itself. A command stands in a file of its own.
 var root = &command.Command{
 	Name: "otelprof",
-	Sub:  []*command.Command{buildCommand, doctorCommand, hdr.Command, installCommand, plans.Command, report.Command, runCommand, stacks.Command, testCommand, top.Command, view.Command, whatif.Command},
+	Sub:  []*command.Command{buildCommand, doctorCommand, hdr.Command, installCommand, plans.Command, report.Command, runCommand, stacks.Command, testCommand, top.Command, versionCommand, view.Command, whatif.Command},
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // run executes the command line and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-version") {
+		args = []string{versionCommand.Name}
+	}
 	return root.Main(args, stdin, stdout, stderr)
 }

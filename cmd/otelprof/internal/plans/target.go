@@ -41,7 +41,7 @@ type status interface{ write(c *command.Call) error }
 // TargetFlags are the flags of all commands that speak to a target.
 type TargetFlags struct {
 	tokenFile, ca, cert, key *string
-	Timeout                      *time.Duration
+	Timeout                  *time.Duration
 }
 
 const targetHelp = `

@@ -22,8 +22,8 @@ var Command = &command.Command{
 	Args:  "[FILE|URL…]",
 	Short: "Render causal profiles: what speeding up a region would bring",
 	Long: `
-A FILE is a profile as JSON; - is standard input. A URL is that of a viewer, or of its
-/api/v1/causal/profile. Several profiles are merged: their samples are pooled. docs/causal.md
+A FILE is a profile as JSON; - is standard input. A URL, or HOST:PORT, is that of a viewer, or of its
+/api/v1/causal/profile; without an argument it is that in OTELPROF_URL. Several profiles are merged: their samples are pooled. docs/causal.md
 tells how to read what comes out.
 
 With -prometheus the profile is put together from the metrics that programs have exported: the

@@ -2,6 +2,7 @@
 package stacks
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -23,32 +24,34 @@ var Command = &command.Command{
 
 const stacksFiles = `
 A FILE is a recording or any other CPU profile in pprof's format; - is standard input. A
-URL is that of a viewer, whose process says what it keeps of the last minutes, or one that
+URL, or HOST:PORT, is that of a viewer, whose process says what it keeps of the last minutes, or one that
 ends in /profile, such as /debug/pprof/profile, which takes a profile while we wait, or
 in /api/v1/stacks/highrate, where a viewer on Linux takes 1000 samples a second for up to 20 seconds.
 `
 
 var stacksRecordCommand = &command.Command{
 	Name:  "record",
+	Args:  "[URL]",
 	Short: "Save what a running process does as a file that is readable anywhere",
 	Long: `
-The URL is that of a viewer, whose process says what it keeps of the last seconds, or one
+The URL, or HOST:PORT, is that of a viewer, whose process says what it keeps of the last seconds, or one
 that ends in /profile, such as /debug/pprof/profile, which takes a profile of the next
-seconds. Only names of functions, base names of files and lines are kept of either.
+seconds. By default it is that in OTELPROF_URL. Only names of functions, base names of files and lines are kept of either.
 `,
 	Run: func(c *command.Call) error {
 		out := c.String("o", "stacks.pprof", "`file` to write, - for standard output")
-		address := c.String("url", "", "`address` of the viewer or the profile")
+		address := c.String("url", "", "`URL` of the viewer or the profile, in place of the argument")
 		high := c.Bool("highrate", false, "take 1000 samples in a second of CPU time, for up to 20 seconds; needs a viewer on Linux")
 		seconds := secondsFlag(c)
-		if err := c.ParseArgs(0, 0); err != nil {
+		if err := c.ParseArgs(0, 1); err != nil {
 			return err
 		}
-		if *address == "" {
-			return command.Usagef("-url: must be given")
+		if c.NArg() > 0 && *address != "" {
+			return command.Usagef("argument %q: must not be beside -url", c.Arg(0))
 		}
+		*address = client.URL(cmp.Or(*address, c.Arg(0)))
 		if !client.IsURL(*address) {
-			return command.Usagef("url %q: must begin with http:// or https://", *address)
+			return command.Usagef("url %q: must be a URL or HOST:PORT", *address)
 		}
 		if *high {
 			*address = strings.TrimSuffix(*address, "/") + "/" + highRatePath
@@ -69,7 +72,7 @@ seconds. Only names of functions, base names of files and lines are kept of eith
 
 var stacksShowCommand = &command.Command{
 	Name:  "show",
-	Args:  "FILE|URL",
+	Args:  "[FILE|URL]",
 	Short: "Print the call-stack tree of a recording, or draw it",
 	Long: stacksFiles + `
 With -goroutines it prints where all goroutines of this moment are, merged by what they wait
@@ -86,14 +89,17 @@ answers with ?debug=2, or the log of a program that has crashed.
 		least := c.Int("least", 1, "leave out what fewer than this `number` of goroutines do; with -goroutines only")
 		smallest := c.Float64("min", 0.5, "leave out calls below this part of the time, in `percent`; text only")
 		seconds := secondsFlag(c)
-		if err := c.ParseArgs(1, 1); err != nil {
+		if err := c.ParseArgs(0, 1); err != nil {
 			return err
 		}
-		if *least < 1 {
+		name := client.URL(c.Arg(0))
+		switch {
+		case name == "":
+			return command.Usagef("0 arguments: must be at least 1")
+		case *least < 1:
 			return command.Usagef("least %d: must be at least 1", *least)
-		}
-		if *all {
-			return showGoroutines(c, c.Arg(0), *out, *least)
+		case *all:
+			return showGoroutines(c, name, *out, *least)
 		}
 		if !(*smallest >= 0 && *smallest <= 100) {
 			return command.Usagef("min %v: must be in [0, 100]", *smallest)
@@ -102,12 +108,12 @@ answers with ?debug=2, or the log of a program that has crashed.
 		if err != nil {
 			return err
 		}
-		r, err := readRecording(c, c.Arg(0), *seconds)
+		r, err := readRecording(c, name, *seconds)
 		if err == nil {
 			r, err = onlyRegion(r, *region)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.Arg(0), err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		v := stacksView{Recording: r, region: *region, lines: *lines, min: *smallest / 100}
 		v.color = *out == "-" && command.WantsColour(c.Stdout, os.Getenv)
@@ -131,7 +137,7 @@ var stacksDiffCommand = &command.Command{
 			return command.Usagef("n %d: must not be negative", *most)
 		}
 		var trees [2]*stacks.Tree
-		for i, name := range c.Args() {
+		for i, name := range client.Names(c.Args()) {
 			r, err := readRecording(c, name, *seconds)
 			if err == nil {
 				r, err = onlyRegion(r, *region)

@@ -245,8 +245,9 @@ func TestStacksRefuses(t *testing.T) {
 		{[]string{"show", "-min", "101", good}, "min 101: must be in [0, 100]", true},
 		{[]string{"show"}, "0 arguments: must be at least 1", true},
 		{[]string{"diff", "-n", "-1", good, good}, "n -1: must not be negative", true},
-		{[]string{"record"}, "-url: must be given", true},
-		{[]string{"record", "-url", "localhost:8080"}, `url "localhost:8080": must begin with http:// or https://`, true},
+		{[]string{"record"}, `url "": must be a URL or HOST:PORT`, true},
+		{[]string{"record", "localhost"}, `url "localhost": must be a URL or HOST:PORT`, true},
+		{[]string{"record", "-url", s.URL, s.URL}, "must not be beside -url", true},
 		{[]string{"record", "-url", s.URL, "-seconds", "0"}, "seconds 0: must be in [1, 3600]", true},
 	} {
 		_, _, err := stacksRun(t, nil, tc.args...)

@@ -33,7 +33,7 @@ func newTopClient(address string) (*topClient, error) {
 		return nil, client.WithoutPath(err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, errors.New("must be http://HOST:PORT or https://HOST:PORT")
+		return nil, errors.New("must be HOST:PORT, http://HOST:PORT or https://HOST:PORT")
 	}
 	// Its own, so that its connections can be closed.
 	return &topClient{http: &http.Client{Timeout: topTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, base: u}, nil

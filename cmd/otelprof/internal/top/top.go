@@ -2,6 +2,7 @@
 package top
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,22 +15,24 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 )
 
 var Command = &command.Command{
 	Name:  "top",
+	Args:  "[URL]",
 	Short: "Show the regions of a running program, live",
 	Long: `
-The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:7070, or otelprof.WithViewer. All figures are
-those of the window: the last ten seconds, the last minute, or since the program started. Keys: q
+The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:8080, or otelprof.WithViewer. Its URL, or HOST:PORT,
+is by default that in OTELPROF_URL, or http://127.0.0.1:8080. All figures are those of the window: the last ten seconds, the last minute, or since the program started. Keys: q
 ends, s sorts by the next column, r by the one before, w steps through the windows, / filters by
 name, space holds still. Where standard output is no terminal, one table is printed, and what it
 shows is since the start unless -window says otherwise.
 `,
 	Run: func(c *command.Call) error {
 		f := topFlags{
-			url:      c.String("url", "http://127.0.0.1:7070", "`URL` of the viewer"),
+			url:      c.String("url", "", "`URL` of the viewer, in place of the argument"),
 			interval: c.Duration("interval", time.Second, "`time` from poll to poll"),
 			sort:     c.String("sort", "self", "`column` to sort by: "+strings.Join(topSorts, ", ")),
 			window:   c.String("window", "", "`time` that is shown: 10s, 1m or start; by default 10s, and start for one table"),
@@ -37,17 +40,21 @@ shows is since the start unless -window says otherwise.
 			rows:     c.Int("n", 20, "`number` of regions, 0 for as many as fit"),
 			once:     c.Bool("once", false, "print one table and end"),
 		}
-		if err := c.ParseArgs(0, 0); err != nil {
+		if err := c.ParseArgs(0, 1); err != nil {
 			return err
 		}
 		if err := f.check(); err != nil {
 			return err
 		}
-		client, err := newTopClient(*f.url)
+		if c.NArg() > 0 && *f.url != "" {
+			return command.Usagef("argument %q: must not be beside -url", c.Arg(0))
+		}
+		*f.url = cmp.Or(client.URL(cmp.Or(*f.url, c.Arg(0))), defaultURL)
+		viewer, err := newTopClient(*f.url)
 		if err != nil {
 			return command.Usagef("url %q: %v", *f.url, err)
 		}
-		defer client.close()
+		defer viewer.close()
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		once := *f.once || !command.IsTerminal(c)
@@ -57,11 +64,14 @@ shows is since the start unless -window says otherwise.
 			}
 		}
 		if once {
-			return printTop(ctx, c, client, f)
+			return printTop(ctx, c, viewer, f)
 		}
-		return watchTop(ctx, c, client, f)
+		return watchTop(ctx, c, viewer, f)
 	},
 }
+
+// defaultURL is where the viewer is in README.md.
+const defaultURL = "http://127.0.0.1:8080"
 
 type topFlags struct {
 	url, sort, window, filter *string

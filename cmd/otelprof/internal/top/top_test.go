@@ -299,7 +299,7 @@ func TestTopOnce(t *testing.T) {
 		{[]string{"-url", server.URL + "/below/", "-interval", "100ms"}, 0, "price", ""}, // no terminal
 		{[]string{"-url", server.URL}, 1, "", "answer 404 Not Found: must be 200"},
 		{[]string{"-url", server.URL + "/page"}, 1, "", "answer: must be that of a viewer: invalid character '<'"},
-		{[]string{"-url", "here"}, 2, "", `url "here": must be http://HOST:PORT`},
+		{[]string{"-url", "here"}, 2, "", `url "here": must be HOST:PORT`},
 		{[]string{"-interval", "1ms"}, 2, "", "interval 1ms: must be in [100ms, 1h]"},
 		{[]string{"-sort", "colour"}, 2, "", `sort "colour": must be one of [self p99`},
 		{[]string{"-window", "5m"}, 2, "", `window "5m": must be 10s, 1m or start`},

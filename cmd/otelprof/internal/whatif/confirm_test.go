@@ -24,7 +24,7 @@ import (
 // A liveShop answers as a viewer does: from recordings, and, once it has a plan, also from
 // slow-downs.
 type liveShop struct {
-	mu      sync.Mutex
+	mu       sync.Mutex
 	plan     *plan.Plan
 	replaced string // the id of another plan, which comes after the first look
 	state    string
