@@ -16,7 +16,6 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/whatif"
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -148,39 +147,5 @@ func TestWhatifLive(t *testing.T) {
 	}
 	if out, err := whatif("-split", "main.nothing=4", "-record", "200ms"); err == nil || !strings.Contains(err.Error(), "there is no such thing in what was recorded") {
 		t.Errorf("of a lock that is not there: %v, %s", err, out)
-	}
-}
-
-func TestReadSpeedups(t *testing.T) {
-	var w whatif.Whatif
-	if err := w.ReadSpeedups("50, 10%,50"); err != nil || fmt.Sprint(w.Speedups) != "[0.1 0.5]" {
-		t.Errorf("readSpeedups = %v, %v, want 0.1 and 0.5", w.Speedups, err)
-	}
-	for _, bad := range []string{"", "0", "100", "-5", "x", "10,,20", "NaN"} {
-		if err := new(whatif.Whatif).ReadSpeedups(bad); err == nil {
-			t.Errorf("readSpeedups(%q) succeeded, want an error", bad)
-		}
-	}
-}
-
-func TestWhatifWrites(t *testing.T) {
-	curve := func(region string) profile.Curve {
-		c := profile.Curve{Mode: profile.ModeReplay, Region: profile.Region{Name: region}, Progress: "request", Metric: profile.MetricThroughput}
-		for _, s := range []float64{0.25, 0.5} {
-			c.Effects = append(c.Effects, profile.Effect{Speedup: s, Reduction: s / 2, Lo: s/2 - 0.01, Hi: s/2 + 0.01, Samples: 5})
-		}
-		return c
-	}
-	p := profile.Profile{Curves: []profile.Curve{curve("own"), curve("locked")}}
-	var out strings.Builder
-	w := whatif.Whatif{Call: &command.Call{Stdout: &out}, Region: "l*", Speedups: []float64{0.5}}
-	if err := w.Write(p); err != nil {
-		t.Fatal(err)
-	}
-	if got := out.String(); !strings.Contains(got, "locked") || strings.Contains(got, "own") || strings.Contains(got, "25 %") {
-		t.Errorf("with a region and a speed-up of 50 %%:\n%s", got)
-	}
-	if len(p.Curves) != 2 || len(p.Curves[1].Effects) != 2 {
-		t.Error("the profile itself has become smaller")
 	}
 }

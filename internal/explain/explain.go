@@ -94,7 +94,8 @@ func (e *Explanation) warn() {
 	why := e.caps.Allowed.Refuses(p)
 	that(why != "", "programs with these caps refuse it: %s", why)
 	that(p.Target.Service == "", "target.service is not set: every service that reads the plan runs it")
-	that(p.Target.Instances.Percent == 0 || p.Target.Instances.Percent == 100, "target.instances.percent is not set: all instances are delayed at the same time")
+	that(p.Target.Instances.Percent == 0, "target.instances.percent is not set: all instances are delayed at the same time")
+	that(p.Target.Instances.Percent == 100, "target.instances.percent is 100: all instances are delayed at the same time")
 	that(p.Mode == profile.ModeDilation, "mode dilation touches all spans, those of the regions or not: at a speed-up of %g each takes %g%% longer", slices.Max(append(e.caps.Allowed.Speedups(p), 0)), e.StretchPercent)
 	that(slices.ContainsFunc(p.Regions, func(r plan.RegionPattern) bool { return strings.Trim(r.Span, "*") == "" && r.Auto == 0 }),
 		"regions: a pattern matches every span: up to %d regions share the time", maxRegions)

@@ -98,6 +98,23 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// All instances are warned of whether the plan says so or says nothing.
+func TestWarnsOfAllInstances(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                            "target.instances.percent is not set: all instances",
+		", instances: {percent: 100}": "target.instances.percent is 100: all instances",
+		", instances: {percent: 99}":  "",
+	} {
+		p, err := plan.Parse([]byte(strings.ReplaceAll(document(), ", instances: {percent: 5}", in)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(Plan(p, DefaultCaps(), time.Now()).Warnings, "\n"); (got != "") != (want != "") || !strings.HasPrefix(got, want) {
+			t.Errorf("target %q: warnings %q, want %q", in, got, want)
+		}
+	}
+}
+
 // The program's caps on the breaker count, and are explained.
 func TestBreakerCaps(t *testing.T) {
 	p := parsed(t, "abort: {p99_ratio: 1000, err_delta: 1%, window: 10m, min_samples: 5000}")

@@ -22,7 +22,7 @@ func (t fileTarget) generation(context.Context) (uint64, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	return GenerationOf(document), err
+	return generationOf(document), err
 }
 
 // push replaces the signature first: a reader between the two finds one that does not fit, and

@@ -65,7 +65,7 @@ func push(ctx context.Context, c *command.Call, t target, p pushed) error {
 		}
 		switch {
 		case p.bump:
-			if document, plan, err = Bumped(document, last, time.Now()); err != nil {
+			if document, plan, err = bumped(document, last, time.Now()); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 		case plan.Generation != 0 && plan.Generation <= last:
@@ -108,9 +108,9 @@ func signatureFor(c *command.Call, p pushed, document []byte) ([]byte, error) {
 // generationLine is a plan's generation in YAML or JSON that has a line for each key.
 var generationLine = regexp.MustCompile(`(?m)^([ \t]*"?generation"?[ \t]*:[ \t]*)\d+`)
 
-// Bumped gives a plan a generation that is the clock's, and above the last one. All else stays as
+// bumped gives a plan a generation that is the clock's, and above the last one. All else stays as
 // it is, comments included.
-func Bumped(document []byte, last uint64, now time.Time) ([]byte, *plan.Plan, error) {
+func bumped(document []byte, last uint64, now time.Time) ([]byte, *plan.Plan, error) {
 	next := strconv.FormatUint(max(last+1, uint64(now.Unix())), 10)
 	out := generationLine.ReplaceAll(document, []byte("${1}"+next))
 	if !generationLine.Match(document) {

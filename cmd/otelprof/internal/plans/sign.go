@@ -43,7 +43,10 @@ one for the programs: OTELPROF_PLAN_PUBLIC_KEY. Neither may exist.
 		if err := writeNew(name+".pem", "PRIVATE KEY", secret, 0o600); err != nil {
 			return err
 		}
-		return writeNew(name+".pub.pem", "PUBLIC KEY", open, 0o644)
+		if err := writeNew(name+".pub.pem", "PUBLIC KEY", open, 0o644); err != nil {
+			return errors.Join(err, remove(name+".pem"))
+		}
+		return nil
 	},
 }
 

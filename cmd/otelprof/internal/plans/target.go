@@ -273,7 +273,7 @@ func (t ViewerTarget) Ask(ctx context.Context) (v viewerStatus, err error) {
 
 func (t ViewerTarget) generation(ctx context.Context) (uint64, error) {
 	v, err := t.Ask(ctx)
-	return GenerationOf(v.Plan), err
+	return generationOf(v.Plan), err
 }
 
 // Push needs no force: a viewer takes any document, and ends experiments if it is no plan. A plan
@@ -348,8 +348,8 @@ func reasonOf(a planhttp.Answer) string {
 	return strings.TrimSpace(string(a.Body[:min(len(a.Body), 4096)]))
 }
 
-// GenerationOf reads the generation of a document that need not be valid any more.
-func GenerationOf(document []byte) uint64 {
+// generationOf reads the generation of a document that need not be valid any more.
+func generationOf(document []byte) uint64 {
 	var v struct {
 		Generation uint64 `yaml:"generation"`
 	}

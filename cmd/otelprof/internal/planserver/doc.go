@@ -10,8 +10,8 @@
 //	POST   /v1/opamp       OpAMP, protobuf over HTTP
 //	GET    /v1/opamp       OpAMP over a WebSocket, by which a change is pushed at once
 //
-// In OpAMP the plan is the part [ConfigKey] of the remote configuration and its signature the part
-// [SignatureKey]; no parts mean no plan.
+// In OpAMP the plan is the part "causal-plan" of the remote configuration and its signature the
+// part "causal-plan.sig"; no parts mean no plan.
 //
 // A plan that an instance reports as aborted is withdrawn from all, [Fleet.Withdrawn]. What aborted
 // it does not take it again; the operator may push another one.

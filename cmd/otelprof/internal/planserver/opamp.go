@@ -13,12 +13,8 @@ import (
 	"github.com/open-telemetry/opamp-go/protobufs"
 	opamp "github.com/open-telemetry/opamp-go/server"
 	"github.com/open-telemetry/opamp-go/server/types"
-)
 
-// The parts of the remote configuration.
-const (
-	ConfigKey    = "causal-plan"
-	SignatureKey = "causal-plan.sig"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // maxMessageBytes bounds a message from an agent, unpacked. It may have a plan and its signature,
@@ -165,10 +161,10 @@ func (s *Server) offerTo(a *agent) *protobufs.AgentRemoteConfig {
 	}
 	files := map[string]*protobufs.AgentConfigFile{}
 	if len(o.document) > 0 {
-		files[ConfigKey] = &protobufs.AgentConfigFile{Body: o.document, ContentType: o.contentType()}
+		files[naming.OpAMPPlan] = &protobufs.AgentConfigFile{Body: o.document, ContentType: o.contentType()}
 	}
 	if o.signature != "" {
-		files[SignatureKey] = &protobufs.AgentConfigFile{Body: []byte(o.signature), ContentType: "text/plain"}
+		files[naming.OpAMPSignature] = &protobufs.AgentConfigFile{Body: []byte(o.signature), ContentType: "text/plain"}
 	}
 	return &protobufs.AgentRemoteConfig{Config: &protobufs.AgentConfigMap{ConfigMap: files}, ConfigHash: o.hash[:]}
 }

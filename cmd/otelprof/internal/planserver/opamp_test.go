@@ -42,7 +42,7 @@ func (a *agent) plan() (document, signature string, got bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	files := a.last.GetConfig().GetConfigMap()
-	return string(files[planserver.ConfigKey].GetBody()), string(files[planserver.SignatureKey].GetBody()), a.last != nil
+	return string(files[naming.OpAMPPlan].GetBody()), string(files[naming.OpAMPSignature].GetBody()), a.last != nil
 }
 
 func (a *agent) take(ctx context.Context, c *protobufs.AgentRemoteConfig) {
@@ -51,7 +51,7 @@ func (a *agent) take(ctx context.Context, c *protobufs.AgentRemoteConfig) {
 	a.mu.Unlock()
 	status := &protobufs.RemoteConfigStatus{LastRemoteConfigHash: c.GetConfigHash(), Status: protobufs.RemoteConfigStatuses_RemoteConfigStatuses_APPLIED}
 	health := &protobufs.ComponentHealth{Healthy: true, Status: string(causal.StateIdle)}
-	if file, ok := c.GetConfig().GetConfigMap()[planserver.ConfigKey]; ok {
+	if file, ok := c.GetConfig().GetConfigMap()[naming.OpAMPPlan]; ok {
 		health.Status = string(causal.StateRunning)
 		if _, err := plan.Parse(file.GetBody()); err != nil {
 			status.Status, status.ErrorMessage = protobufs.RemoteConfigStatuses_RemoteConfigStatuses_FAILED, err.Error()
@@ -131,7 +131,7 @@ func TestOpAMP(t *testing.T) {
 	for _, how := range []planserver.How{planserver.HowWebSocket, planserver.HowOpAMPHTTP} {
 		t.Run(string(how), func(t *testing.T) {
 			var log audit
-			s := startServer(t, planserver.WithLogger(log.Logger()))
+			s := startServer(t, planserver.WithLogger(log.Logger()), planserver.WithToken(testToken))
 			one, two := startAgent(t, how, s.URL(), 1), startAgent(t, how, s.URL(), 2)
 			fleet := func() []planserver.Instance { return s.Fleet().Instances }
 			both := func(as planserver.Instance) []planserver.Instance {
@@ -157,8 +157,8 @@ func TestOpAMP(t *testing.T) {
 				}
 			}
 
-			if err := s.PushUnchecked([]byte("{}"), []byte(strings.Repeat("A", 86)+"=="), "test"); err != nil {
-				t.Fatal(err)
+			if got := ask(s, "PUT", "/v1/plan?force=1", "{}", naming.HeaderSignature, strings.Repeat("A", 86)+"=="); got.code != http.StatusNoContent {
+				t.Fatalf("PUT with force = %d %q", got.code, got.body)
 			}
 			eventually(t, "signature at the agent", strings.Repeat("A", 86)+"==", func() string { _, got, _ := one.plan(); return got })
 			_, reason := plan.Parse([]byte("{}"))
@@ -298,7 +298,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("answer to one that takes no configuration = %v", got)
 	}
 	for range 2 { // an answer may be lost, so it is offered until the agent says that it has it
-		if got, _ := post(marshal(unknown), false); string(got.GetRemoteConfig().GetConfig().GetConfigMap()[planserver.ConfigKey].GetBody()) == "" {
+		if got, _ := post(marshal(unknown), false); string(got.GetRemoteConfig().GetConfig().GetConfigMap()[naming.OpAMPPlan].GetBody()) == "" {
 			t.Errorf("answer = %v, want the plan", got)
 		}
 	}

@@ -82,9 +82,9 @@ func (s *Server) Push(document, signature []byte, by string) error {
 	return s.push(document, signature, plan, true, err, by)
 }
 
-// PushUnchecked is Push for a document that need not be a plan: instances refuse it then, and end
+// pushUnchecked is Push for a document that need not be a plan: instances refuse it then, and end
 // what they have. Up to [plan.MaxBytes] are taken.
-func (s *Server) PushUnchecked(document, signature []byte, by string) error {
+func (s *Server) pushUnchecked(document, signature []byte, by string) error {
 	p, _ := plan.Parse(document)
 	var err error
 	if len(document) == 0 || len(document) > plan.MaxBytes {
@@ -212,7 +212,7 @@ func (s *Server) putPlan(w http.ResponseWriter, r *http.Request) {
 	}
 	push := s.Push
 	if r.URL.Query().Has("force") {
-		push = s.PushUnchecked
+		push = s.pushUnchecked
 	}
 	switch err := push(document, []byte(r.Header.Get(naming.HeaderSignature)), by(r)); {
 	case errors.Is(err, errClosed):

@@ -69,7 +69,7 @@ func (r *Reader) readCoz(at *FileReport, in io.Reader) error {
 	}
 	p, ok := cozProfile(curves)
 	if !ok {
-		return fmt.Errorf("profile.coz without an experiment at speedup 0 and one above: %w", ErrFormat)
+		return fmt.Errorf("profile.coz without an experiment at speedup 0 and one above: %w", errFormat)
 	}
 	at.Profiles++
 	r.profiles = append(r.profiles, p)

@@ -78,7 +78,7 @@ func (i *intervals) stats() map[regionKey]spans.RegionStats {
 func (r *Reader) readStacks(at *FileReport, in io.Reader) error {
 	recording, err := stacks.Read(in)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", errFormat, err)
 	}
 	at.Recordings++
 	r.recordings = append(r.recordings, recording)

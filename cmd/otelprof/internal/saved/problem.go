@@ -8,8 +8,8 @@ import (
 var (
 	// ErrConfig is wrapped by errors about options.
 	ErrConfig = errors.New("saved: configuration")
-	// ErrFormat is wrapped by errors about files that hold nothing that can be shown.
-	ErrFormat = errors.New("must be OTLP-JSON, .hlog, a pprof profile or a causal profile")
+	// errFormat is wrapped by errors about files that hold nothing that can be shown.
+	errFormat = errors.New("must be OTLP-JSON, .hlog, a pprof profile or a causal profile")
 
 	errTorn = errors.New("torn line")
 )

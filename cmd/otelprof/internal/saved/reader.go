@@ -124,16 +124,6 @@ func Files(names ...string) ([]string, error) {
 	return all, errors.Join(errs...)
 }
 
-// ReadFile reads the file of that name, see [Reader.Read].
-func (r *Reader) ReadFile(ctx context.Context, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, cause(err))
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	return r.Read(ctx, name, f)
-}
-
 // cause is the error without the file's name, which the caller adds.
 func cause(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
@@ -143,9 +133,8 @@ func cause(err error) error {
 }
 
 // Read takes what is in a file; the name is what errors call it. If nothing in it can be read
-// the error is the first *[Problem], which wraps [ErrFormat] for a file of no known kind; it is the
-// context's if that ends before all is read. What is damaged in a file that holds something is in
-// [Data.Files].
+// the error is the first *[Problem]; it is the context's if that ends before all is read. What is
+// damaged in a file that holds something is in [Data.Files].
 func (r *Reader) Read(ctx context.Context, name string, from io.Reader) error {
 	report := FileReport{File: name}
 	err := r.read(&report, contextReader{ctx, from})
@@ -202,7 +191,7 @@ func (r *Reader) read(at *FileReport, from io.Reader) error {
 	case len(text) == 0:
 		return nil // a file that nothing has been written to yet
 	case bytes.HasPrefix(start, zstdStart):
-		return fmt.Errorf("zstd: must be unpacked first, with zstd -d: %w", ErrFormat)
+		return fmt.Errorf("zstd: must be unpacked first, with zstd -d: %w", errFormat)
 	case text[0] == '{':
 		return r.readJSON(at, in)
 	case bytes.HasPrefix(text, []byte("#[")), bytes.HasPrefix(text, []byte(`"StartTimestamp"`)),
@@ -213,7 +202,7 @@ func (r *Reader) read(at *FileReport, from io.Reader) error {
 	case bytes.ContainsRune(start, 0), start[0] < ' ': // protocol buffers begin with a tag
 		return r.readStacks(at, in)
 	default:
-		return fmt.Errorf("%q: %w", head(start), ErrFormat)
+		return fmt.Errorf("%q: %w", head(start), errFormat)
 	}
 }
 
@@ -248,7 +237,7 @@ func (r *Reader) readJSON(at *FileReport, in io.Reader) error {
 			at.Profiles++
 			r.profiles = append(r.profiles, p)
 		default:
-			at.add(doc.problem(fmt.Errorf("%q…: %w", head(doc.text), ErrFormat)))
+			at.add(doc.problem(fmt.Errorf("%q…: %w", head(doc.text), errFormat)))
 		}
 	}
 }

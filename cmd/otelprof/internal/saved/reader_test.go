@@ -66,7 +66,11 @@ func TestCollectorFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ReadFile(t.Context(), filepath.Join("testdata", "collector.json")); err != nil {
+	collected, err := os.ReadFile(filepath.Join("testdata", "collector.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Read(t.Context(), "collector.json", bytes.NewReader(collected)); err != nil {
 		t.Fatal(err)
 	}
 	d := r.Data()

@@ -39,7 +39,7 @@ type confirmation struct {
 
 // confirmed has a program slow down the regions that seem to matter most, and returns its profile
 // with what that measured.
-func (w *Whatif) confirmed(ctx context.Context, address string, p profile.Profile) (profile.Profile, error) {
+func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profile) (profile.Profile, error) {
 	c := confirmation{}
 	var err error
 	if c.progress, c.metric, c.regions, err = p.Candidates(w.progress, len(p.Curves)); err != nil {
@@ -90,7 +90,7 @@ func (c *confirmation) names() string {
 }
 
 // plan returns the document, and what it costs in words.
-func (w *Whatif) plan(c *confirmation) (document []byte, cost string, err error) {
+func (w *whatif) plan(c *confirmation) (document []byte, cost string, err error) {
 	n := plans.NewPlan{Mode: string(profile.ModeSlowdown), Reason: "otelprof whatif -confirm", ID: time.Now().UTC().Format("confirm-20060102-150405")}
 	if c.metric == profile.MetricThroughput {
 		n.Progress = command.List{glob.Quote(c.progress)}
@@ -116,7 +116,7 @@ func (w *Whatif) plan(c *confirmation) (document []byte, cost string, err error)
 
 // await waits until the regions are measured, the plan has ended or the time is over, and ends the
 // plan, also where the command is interrupted. One that has taken its place goes on.
-func (w *Whatif) await(ctx context.Context, address string, c confirmation) (p profile.Profile, err error) {
+func (w *whatif) await(ctx context.Context, address string, c confirmation) (p profile.Profile, err error) {
 	interrupted, ignore := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer ignore()
 	defer func() { err = errors.Join(err, c.stop(context.WithoutCancel(ctx))) }()

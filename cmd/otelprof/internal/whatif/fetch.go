@@ -34,7 +34,7 @@ const (
 // ask reads the profile of a viewer. A program that has no number yet is asked to record, or, if
 // that takes a token that is not there, it records of its own accord once a page or command asks;
 // both may take as long as wait says.
-func (w *Whatif) ask(ctx context.Context, address string) (profile.Profile, error) {
+func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, error) {
 	if err := w.checkTimes(); err != nil {
 		return profile.Profile{}, err
 	}
@@ -80,7 +80,7 @@ func hasNumber(c profile.Curve) bool {
 }
 
 // checkTimes checks the flags about a program that runs.
-func (w *Whatif) checkTimes() error {
+func (w *whatif) checkTimes() error {
 	switch {
 	case w.record < causal.MinWindow || w.record > mostRecord:
 		return command.Usagef("record %v: must be in [%v, %v]", w.record, causal.MinWindow, mostRecord)
@@ -91,7 +91,7 @@ func (w *Whatif) checkTimes() error {
 }
 
 // haveRecorded asks the program to record once, and waits until that is analysed.
-func (w *Whatif) haveRecorded(ctx context.Context, address string) error {
+func (w *whatif) haveRecorded(ctx context.Context, address string) error {
 	_, err := w.post(ctx, address, recordPath, url.Values{}, plans.MaxAnswer)
 	return err
 }
@@ -101,7 +101,7 @@ const mostTrace = 80 << 20
 
 // fetchTrace has the program recorded, and reads the trace. Questions about functions take samples
 // of a CPU profile.
-func (w *Whatif) fetchTrace(ctx context.Context, address string) (*trace.Recording, error) {
+func (w *whatif) fetchTrace(ctx context.Context, address string) (*trace.Recording, error) {
 	query := url.Values{}
 	if w.function != "" {
 		query.Set("samples", "1")
@@ -133,7 +133,7 @@ func viewerURL(address string) (*url.URL, error) {
 }
 
 // post asks a viewer for a recording as long as -record says.
-func (w *Whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (planhttp.Answer, error) {
+func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (planhttp.Answer, error) {
 	u, err := viewerURL(address)
 	if err != nil {
 		return planhttp.Answer{}, err

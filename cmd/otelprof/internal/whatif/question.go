@@ -24,7 +24,7 @@ file.go:line, in which * stands for any characters.
 `
 
 // questionFlags are the flags of the questions.
-func (w *Whatif) questionFlags() {
+func (w *whatif) questionFlags() {
 	add := func(name, usage string, read func(string) (replay.Question, error)) {
 		w.Func(name, usage, func(text string) error {
 			q, err := read(text)

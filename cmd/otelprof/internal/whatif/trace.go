@@ -31,7 +31,7 @@ const (
 )
 
 // replay simulates what traces have recorded.
-func (w *Whatif) replay(ctx context.Context, names []string) (profile.Profile, error) {
+func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, error) {
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return profile.Profile{}, command.Usagef("-: must be given once")
 	}
@@ -48,7 +48,7 @@ func (w *Whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 const mostLive = 3
 
 // replayLive simulates what a program that runs is asked to record.
-func (w *Whatif) replayLive(ctx context.Context, address string) (profile.Profile, error) {
+func (w *whatif) replayLive(ctx context.Context, address string) (profile.Profile, error) {
 	if err := w.checkTimes(); err != nil {
 		return profile.Profile{}, err
 	}
@@ -63,7 +63,7 @@ type traceSource struct {
 }
 
 // simulate asks as many traces as are needed, and any others until there are windows enough.
-func (w *Whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
+func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
 	var waited, notes, answerable []string
@@ -99,8 +99,8 @@ func (w *Whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if !found && w.Region != "" {
-			return profile.Profile{}, fmt.Errorf("%s: region %q: must match one of %s", name, w.Region, some(regionNames(rec)))
+		if !found && w.region != "" {
+			return profile.Profile{}, fmt.Errorf("%s: region %q: must match one of %s", name, w.region, some(regionNames(rec)))
 		}
 	}
 	if !found {
@@ -122,7 +122,7 @@ func (w *Whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 }
 
 // answered reports whether a profile says anything of the progress point that was asked about.
-func (w *Whatif) answered(p profile.Profile) bool {
+func (w *whatif) answered(p profile.Profile) bool {
 	return slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) ||
 		slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Progress == w.progress })
 }
@@ -133,13 +133,13 @@ func asksMore(a replay.Answer) bool {
 }
 
 // study asks what the command line does.
-func (w *Whatif) study(rec *trace.Recording, traces int) (*replay.Study, error) {
-	questions, err := w.asked.all(rec, w.Speedups)
+func (w *whatif) study(rec *trace.Recording, traces int) (*replay.Study, error) {
+	questions, err := w.asked.all(rec, w.speedups)
 	if err != nil {
 		return nil, err
 	}
 	return replay.NewStudy(replay.StudyConfig{
-		Speedups: w.Speedups, Windows: mostParts * traces, Steps: math.MaxInt, Questions: questions, Structure: !w.asked.any() && w.Region == "" && w.function == "",
+		Speedups: w.speedups, Windows: mostParts * traces, Steps: math.MaxInt, Questions: questions, Structure: !w.asked.any() && w.region == "" && w.function == "",
 		Only: w.asksAbout,
 	})
 }
@@ -151,7 +151,7 @@ func parts(rec *trace.Recording, traces int) int {
 	return (all + traces - 1) / traces
 }
 
-func (w *Whatif) readTrace(name string) (*trace.Recording, error) {
+func (w *whatif) readTrace(name string) (*trace.Recording, error) {
 	if name == "-" {
 		return trace.Read(w.Stdin)
 	}
@@ -165,7 +165,7 @@ func (w *Whatif) readTrace(name string) (*trace.Recording, error) {
 }
 
 // prepare looks for the function and the progress point.
-func (w *Whatif) prepare(rec *trace.Recording) error {
+func (w *whatif) prepare(rec *trace.Recording) error {
 	if w.function != "" {
 		if samples, waits := infer.Function(rec, w.function); samples == 0 && waits == 0 {
 			return fmt.Errorf("function %q: must be in a call stack of the trace; what computes has stacks while a CPU profile is on", w.function)

@@ -50,11 +50,11 @@ parent. -progress takes any region too, the function that goroutines begin with,
 its ends, or waits, are then the visits.
 ` + questionHelp,
 	Run: func(c *command.Call) error {
-		w := Whatif{Call: c}
+		w := whatif{Call: c}
 		c.StringVar(&w.progress, "progress", "", "`name` of the progress point; by default the one with the most visits")
-		c.StringVar(&w.Region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
+		c.StringVar(&w.region, "region", "", "`pattern` of the regions to ask about; by default the 16 with the most time of their own")
 		c.StringVar(&w.function, "function", "", "`pattern` of functions to ask about, calls included, in place of regions, as in 'math/rand.(*Rand).*'")
-		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.ReadSpeedups)
+		c.Func("speedup", "`percent`ages by which regions are faster, as in 10,50; by default 10,25,50,75,95", w.readSpeedups)
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
 		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program is asked to record, in [100ms, 10s]")
 		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
@@ -76,11 +76,11 @@ its ends, or waits, are then the visits.
 	},
 }
 
-// A Whatif is one execution of the command.
-type Whatif struct {
+// A whatif is one execution of the command.
+type whatif struct {
 	*command.Call
-	progress, Region, function string
-	Speedups                   []float64
+	progress, region, function string
+	speedups                   []float64
 	json, confirm              bool
 	record, wait               time.Duration
 	names                      []string // of traces, or of one URL
@@ -89,24 +89,24 @@ type Whatif struct {
 	asked                      asked
 }
 
-// ReadSpeedups reads percentages.
-func (w *Whatif) ReadSpeedups(text string) error {
+// readSpeedups reads percentages.
+func (w *whatif) readSpeedups(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(part), "%"), 64)
 		if err != nil || !(percent > 0 && percent < 100) {
 			return fmt.Errorf("%q: must be numbers in (0, 100)", part)
 		}
-		w.Speedups = append(w.Speedups, percent/100)
+		w.speedups = append(w.speedups, percent/100)
 	}
-	slices.Sort(w.Speedups)
-	w.Speedups = slices.Compact(w.Speedups)
+	slices.Sort(w.speedups)
+	w.speedups = slices.Compact(w.speedups)
 	return nil
 }
 
-func (w *Whatif) answer(ctx context.Context) error {
+func (w *whatif) answer(ctx context.Context) error {
 	var p profile.Profile
 	var err error
-	if w.function != "" && w.Region != "" {
+	if w.function != "" && w.region != "" {
 		return command.Usagef("function: must not be beside -region")
 	}
 	switch live, own := client.IsURL(w.names[0]), w.function != "" || w.asked.any(); {
@@ -127,17 +127,17 @@ func (w *Whatif) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.Write(p)
+	return w.write(p)
 }
 
-func (w *Whatif) Write(p profile.Profile) error {
+func (w *whatif) write(p profile.Profile) error {
 	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c profile.Curve) bool {
 		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(trace.Region(c.Region))
 	})
-	if len(w.Speedups) > 0 {
+	if len(w.speedups) > 0 {
 		for i := range p.Curves {
 			p.Curves[i].Effects = slices.DeleteFunc(slices.Clone(p.Curves[i].Effects), func(e profile.Effect) bool {
-				return !slices.Contains(w.Speedups, e.Speedup)
+				return !slices.Contains(w.speedups, e.Speedup)
 			})
 		}
 	}
@@ -149,9 +149,9 @@ func (w *Whatif) Write(p profile.Profile) error {
 	})
 }
 
-func (w *Whatif) asksAbout(r trace.Region) bool {
+func (w *whatif) asksAbout(r trace.Region) bool {
 	if w.function != "" {
 		return r.Scope == trace.FunctionScope
 	}
-	return w.Region == "" || glob.Match(w.Region, r.Name)
+	return w.region == "" || glob.Match(w.region, r.Name)
 }
