@@ -46,7 +46,7 @@ type TargetFlags struct {
 
 const targetHelp = `
 The target is a file that programs read; or the URL, or HOST:PORT, of a plan server or of a program's viewer, which is
-asked which of the two it is unless the path tells, /v1/plan or /api/v1/causal/plan. Without -to it is that in
+asked which of the two it is unless its path is /v1/plan or /api/v1/causal/plan. Without -to it is that in
 OTELPROF_URL. The token for it is read from -token-file, or from OTELPROF_TOKEN.
 `
 

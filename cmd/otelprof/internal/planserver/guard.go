@@ -119,7 +119,8 @@ func (s *Server) onlyReads(r *http.Request) bool {
 	case r.Method == http.MethodPut && s.fixed != "":
 		return true // and the answer says where the plan comes from
 	}
-	return r.Method == http.MethodDelete && !s.pushable() // else a plan from elsewhere could not be stopped
+	// Else a plan from elsewhere could not be stopped.
+	return r.Method == http.MethodDelete && !s.pushable()
 }
 
 // deny logs to the audit, at most once a second, a request without a token.

@@ -127,13 +127,14 @@ func cozProfile(curves map[cozCurve]cozPeriods) (profile.Profile, bool) {
 	return p, len(p.Curves) > 0
 }
 
+// cozEffect is what one experiment says, which has no scatter.
 func cozEffect(key cozCurve, base, speedup, period float64) profile.Curve {
 	reduction := 1 - period/base
 	return profile.Curve{
 		Mode: profile.ModeOverlap, Region: profile.Region{Name: key.selected}, Progress: key.progress,
 		Metric: profile.MetricThroughput, BasePeriod: time.Duration(base),
 		Effects: []profile.Effect{{
-			Speedup: speedup, Reduction: reduction, Lo: min(-1, reduction), Hi: max(1, reduction), // one has no scatter
+			Speedup: speedup, Reduction: reduction, Lo: min(-1, reduction), Hi: max(1, reduction),
 			Samples: 1, Reductions: []float64{reduction},
 		}},
 	}

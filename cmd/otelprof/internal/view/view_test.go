@@ -344,3 +344,16 @@ func copyOf(t *testing.T, file string) string {
 	}
 	return to
 }
+
+// The memory that is allowed by default, 2 GiB, and more than there are addresses for, is allowed on
+// 32 bits too.
+func TestMemory(t *testing.T) {
+	for _, args := range [][]string{{"missing.json"}, {"-memory", "4096", "missing.json"}} {
+		if err := Command.Execute(nil, args, nil, io.Discard, io.Discard); err == nil || errors.Is(err, command.ErrUsage) {
+			t.Errorf("view %q = %v, want that there is no such file", args, err)
+		}
+	}
+	if err := Command.Execute(nil, []string{"-memory", "0", "missing.json"}, nil, io.Discard, io.Discard); !errors.Is(err, command.ErrUsage) {
+		t.Errorf("view -memory 0 = %v, want an error of usage", err)
+	}
+}
