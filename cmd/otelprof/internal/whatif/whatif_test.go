@@ -2,6 +2,9 @@ package whatif
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -40,5 +43,29 @@ func TestWhatifWrites(t *testing.T) {
 	}
 	if len(p.Curves) != 2 || len(p.Curves[1].Effects) != 2 {
 		t.Error("the profile itself has become smaller")
+	}
+}
+
+// The token is named where it would help, and not where a program cannot record at all.
+func TestTokenIsARemedyForWhatRefusesIt(t *testing.T) {
+	for status, remedy := range map[int]bool{http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusConflict: false} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					w.WriteHeader(status)
+					return
+				}
+				_ = profile.Profile{}.WriteJSON(w)
+			}))
+			defer server.Close()
+			var errs strings.Builder
+			if err := Command.Execute(nil, []string{"-wait", "1s", "-json", server.URL}, nil, io.Discard, &errs); err != nil {
+				t.Fatal(err)
+			}
+			if got := errs.String(); strings.Contains(got, "with the viewer's token in OTELPROF_TOKEN") != remedy || !strings.Contains(got, fmt.Sprint("refused, ", status)) {
+				t.Errorf("of %d: %q, want the token named: %t", status, got, remedy)
+			}
+		})
 	}
 }
