@@ -114,5 +114,8 @@ func (h *Handler) runRegions(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
+	if of != noBuckets {
+		defer h.inDetail(w)()
+	}
 	writeJSON(w, http.StatusOK, regionsOf(h.runs[n].Regions, nil, h.runs[n].RelativeError, of))
 }

@@ -2,7 +2,8 @@ package viewer
 
 import "net/http"
 
-// distributionJSON answers GET /api/v1/regions/distribution?name=&scope=&scope_version=&buckets=.
+// distributionJSON answers GET
+// /api/v1/regions/distribution?name=&scope=&scope_version=&scope_schema_url=&buckets=.
 type distributionJSON struct {
 	regionJSON
 	// Bins stand side by side, four from a power of two to the next, the shortest first.
@@ -23,9 +24,9 @@ func (h *Handler) regionDistribution(w http.ResponseWriter, r *http.Request) {
 	found := -1
 	for i := range stats {
 		whole += int64(stats[i].Self)
-		scoped := !query.Has("scope") || query.Get("scope") == stats[i].Scope.Name
-		versioned := !query.Has("scope_version") || query.Get("scope_version") == stats[i].Scope.Version
-		if found < 0 && scoped && versioned && stats[i].Name == name {
+		is := func(key, value string) bool { return !query.Has(key) || query.Get(key) == value }
+		of := stats[i].Scope
+		if found < 0 && stats[i].Name == name && is("scope", of.Name) && is("scope_version", of.Version) && is("scope_schema_url", of.SchemaURL) {
 			found = i
 		}
 	}

@@ -43,7 +43,8 @@ func (h *Handler) highRateStacks(w http.ResponseWriter, r *http.Request) {
 	defer h.sampling.Unlock()
 	recording, err := h.sampleHighRate(r, time.Duration(seconds)*time.Second)
 	switch {
-	case r.Context().Err() != nil: // the client has gone
+	case r.Context().Err() != nil: // the client has gone, or the server shuts down
+		writeError(w, http.StatusServiceUnavailable, "stacks/highrate: the request was canceled")
 	case errors.Is(err, highrate.ErrNotSupported):
 		writeError(w, http.StatusNotImplemented, "%s", err)
 	case err != nil:

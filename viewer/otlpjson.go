@@ -36,15 +36,16 @@ func (h *Handler) writeOTLP(w http.ResponseWriter, s *spans.SessionRecord) {
 func tracesOf(s *spans.SessionRecord, service string) ptrace.Traces {
 	out := ptrace.NewTraces()
 	service, tags := takeService(s.Attributes, service)
+	ids := spanIDsOf(s)
 	g := grouping{out, map[string]ptrace.ResourceSpans{}, map[scopeKey]ptrace.SpanSlice{}}
 	for i := range s.Spans {
 		from := &s.Spans[i]
 		of, attrs := takeService(from.Attributes, service)
 		span := g.of(scopeKey{of, from.Scope}).AppendEmpty()
 		span.SetTraceID(traceIDOf(s))
-		span.SetSpanID(spanIDOf(s, i))
+		span.SetSpanID(ids[i])
 		if from.Parent >= 0 {
-			span.SetParentSpanID(spanIDOf(s, from.Parent))
+			span.SetParentSpanID(ids[from.Parent])
 		}
 		if i == 0 {
 			otlpattr.Put(span.Attributes(), tags)
@@ -97,13 +98,19 @@ func traceIDOf(s *spans.SessionRecord) pcommon.TraceID {
 	return pcommon.TraceID(s.TraceID)
 }
 
-// spanIDOf is the place of a span, from 1, where the provider makes no ID.
-func spanIDOf(s *spans.SessionRecord, i int) pcommon.SpanID {
-	id := s.Spans[i].SpanID
-	if !id.IsValid() {
-		binary.BigEndian.PutUint64(id[:], uint64(i+1))
+// spanIDsOf has the place of a span, from 1, where the provider makes no ID, and where a span of
+// none has its caller's.
+func spanIDsOf(s *spans.SessionRecord) []pcommon.SpanID {
+	ids := make([]pcommon.SpanID, len(s.Spans))
+	seen := make(map[pcommon.SpanID]bool, len(ids))
+	for i := range ids {
+		id := pcommon.SpanID(s.Spans[i].SpanID)
+		if id.IsEmpty() || seen[id] {
+			binary.BigEndian.PutUint64(id[:], uint64(i+1))
+		}
+		ids[i], seen[id] = id, true
 	}
-	return pcommon.SpanID(id)
+	return ids
 }
 
 // takeService takes service.name out of kvs: saved sessions have it there, where OTLP has it in

@@ -35,7 +35,10 @@ func (h *Handler) recordNow(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if err := h.causal.Record(r.Context(), d); err != nil {
+	err := h.causal.Record(r.Context(), d)
+	// One that was under way came first, and the server's time to write may be over.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(traceDeadline))
+	if err != nil {
 		notRecorded(w, r, err)
 		return
 	}
@@ -71,7 +74,8 @@ func (h *Handler) mayRecord(w http.ResponseWriter, r *http.Request) (d time.Dura
 // notRecorded answers why there is no recording.
 func notRecorded(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
-	case r.Context().Err() != nil: // the client has gone
+	case r.Context().Err() != nil: // the client has gone, or the server shuts down
+		writeError(w, http.StatusServiceUnavailable, "recording: the request was canceled")
 	case errors.Is(err, causal.ErrRecording):
 		writeError(w, http.StatusConflict, "%s", err)
 	default:

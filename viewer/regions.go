@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/otelprof/otelprof/spans"
@@ -20,12 +21,15 @@ type regionsJSON struct {
 	SelfNs int64 `json:"self_ns"`
 	// RelativeError bounds the error of every percentile: the largest of the regions'.
 	RelativeError float64 `json:"relative_error"`
+	// Since is when the handler was made: another one has begun to count anew. Runs have none.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // regionJSON is one region. Percentiles are exact to within RelativeError.
 type regionJSON struct {
 	Scope         string  `json:"scope"`
 	ScopeVersion  string  `json:"scope_version,omitempty"`
+	SchemaURL     string  `json:"scope_schema_url,omitempty"`
 	Name          string  `json:"name"`
 	Kind          string  `json:"kind"`
 	Count         uint64  `json:"count"`
@@ -53,9 +57,24 @@ func (h *Handler) listRegions(w http.ResponseWriter, request *http.Request) {
 		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
+	if detail != noBuckets {
+		defer h.inDetail(w)()
+	}
 	out := regionsOf(h.regions(), h.countersByRegion(), h.leastError, detail)
-	out.Dropped = h.dropped()
+	out.Dropped, out.Since = h.dropped(), h.since
 	writeJSON(w, http.StatusOK, out)
+}
+
+// detailDeadline is how long a client may take to read all distributions.
+const detailDeadline = 10 * time.Second
+
+// inDetail waits until no other answer with all distributions is in memory, some 40 kB for each
+// region, and keeps others waiting until what it returns is called. A reader that does not read
+// holds it no longer than the deadline.
+func (h *Handler) inDetail(w http.ResponseWriter) (done func()) {
+	h.detailed.Lock()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(detailDeadline))
+	return h.detailed.Unlock
 }
 
 // regionsOf orders regions and adds up what they are parts of.
@@ -81,6 +100,7 @@ func regionsOf(stats []spans.RegionStats, counters map[regionKey]*pmuJSON, least
 			strings.Compare(a.Scope, b.Scope),
 			strings.Compare(a.ScopeVersion, b.ScopeVersion),
 			strings.Compare(a.Name, b.Name),
+			strings.Compare(a.SchemaURL, b.SchemaURL),
 		)
 	})
 	return out
@@ -90,6 +110,7 @@ func regionOf(s *spans.RegionStats) regionJSON {
 	r := regionJSON{
 		Scope:        s.Scope.Name,
 		ScopeVersion: s.Scope.Version,
+		SchemaURL:    s.Scope.SchemaURL,
 		Name:         s.Name,
 		Kind:         s.Kind.String(),
 		Count:        s.Count,

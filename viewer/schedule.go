@@ -19,8 +19,10 @@ type scheduled interface {
 }
 
 const (
-	// reportAge is how old a report may be, so that asking for all regions takes one snapshot.
-	reportAge = 2 * time.Second
+	// reportAge is how old a report may be, so that asking for all regions takes one snapshot, and
+	// reportRest how many times as long as taking it took it stands at least.
+	reportAge  = 2 * time.Second
+	reportRest = 10
 	// reportTimeout is less than a browser waits for.
 	reportTimeout = 6 * time.Second
 )
@@ -42,11 +44,13 @@ func (c *reportCache) get(ctx context.Context, s scheduled) (*schedule.Report, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
+	began := time.Now()
 	report, err := s.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.last, c.until = report, time.Now().Add(reportAge)
+	done := time.Now()
+	c.last, c.until = report, done.Add(max(reportAge, reportRest*done.Sub(began)))
 	return report, nil
 }
 

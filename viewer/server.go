@@ -44,11 +44,13 @@ func NewServer(addr string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("viewer: address %q: %w", ln.Addr(), err), ln.Close())
 	}
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		addr: bound,
 		done: make(chan struct{}),
 		http: &http.Server{
 			Handler:           newPace().handler(h),
+			BaseContext:       func(net.Listener) context.Context { return ctx },
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       10 * time.Second,
 			WriteTimeout:      30 * time.Second,
@@ -60,6 +62,7 @@ func NewServer(addr string, h http.Handler) (*Server, error) {
 	}
 	go func() {
 		defer close(s.done)
+		defer cancel()       // requests that only wait must not keep Shutdown waiting
 		_ = s.http.Serve(ln) // returns when Shutdown or Close has been called
 	}()
 	return s, nil
@@ -68,8 +71,8 @@ func NewServer(addr string, h http.Handler) (*Server, error) {
 // URL is the page's address, with the port in use and a slash at the end.
 func (s *Server) URL() string { return "http://" + s.addr.String() + "/" }
 
-// Shutdown stops listening and waits for the requests in flight. When ctx ends first, it
-// closes their connections and returns ctx's error.
+// Shutdown stops listening, cancels the requests in flight and waits for them. When ctx ends
+// first, it closes their connections and returns ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 // sessionsJSON answers GET /api/v1/sessions.
 type sessionsJSON struct {
 	Sessions []sessionRowJSON `json:"sessions"`
-	// More reports that further sessions match.
+	// More reports that further sessions match, or may: not all were looked at.
 	More    bool          `json:"more"`
 	Dropped spans.Dropped `json:"dropped"`
 }
@@ -77,12 +77,12 @@ type hotJSON struct {
 }
 
 func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
-	q, err := sessionsQuery(r.URL.Query())
+	q, whole, err := sessionsQuery(r.URL.Query())
 	if err != nil {
 		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
-	found, more := h.findSessions(q)
+	found, more := h.findSessions(q, whole)
 	out := sessionsJSON{Sessions: make([]sessionRowJSON, len(found)), More: more, Dropped: h.dropped()}
 	for i, s := range found {
 		out.Sessions[i] = sessionRowJSON{sessionHeadJSON: headOf(s), SpanCount: len(s.Spans), Hot: hotOf(s)}
@@ -92,15 +92,21 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
 
 // findSessions asks the store for one session more than wanted. A name is a part of the
 // session's or all of a span's in it, so it is looked for here and not by the store, which
-// knows whole names of sessions only.
-func (h *Handler) findSessions(q spans.Query) (found []*spans.SessionRecord, more bool) {
+// knows whole names of sessions only. With whole it is all of either's name.
+func (h *Handler) findSessions(q spans.Query, whole bool) (found []*spans.SessionRecord, more bool) {
 	limit, span, name, scan := q.Limit, q.Name, strings.ToLower(q.Name), maxScanSpans
 	if q.Limit++; name != "" {
 		q.Name, q.Limit = "", maxScan
 	}
-	for _, s := range h.store.Sessions(q) {
-		if !strings.Contains(strings.ToLower(s.Name), name) {
-			if scan -= len(s.Spans); scan < 0 || !hasSpan(s, span) {
+	all := h.store.Sessions(q)
+	more = name != "" && len(all) == maxScan
+	for _, s := range all {
+		if s.Name != span && (whole && name != "" || !strings.Contains(strings.ToLower(s.Name), name)) {
+			if scan -= len(s.Spans); scan < 0 {
+				more = true
+				continue
+			}
+			if !hasSpan(s, span) {
 				continue
 			}
 		}
@@ -109,7 +115,7 @@ func (h *Handler) findSessions(q spans.Query) (found []*spans.SessionRecord, mor
 		}
 		found = append(found, s)
 	}
-	return found, false
+	return found, more
 }
 
 func hasSpan(s *spans.SessionRecord, name string) bool {
@@ -149,12 +155,12 @@ func hotOf(s *spans.SessionRecord) *hotJSON {
 }
 
 // sessionsQuery reads the parameters of the list. Unknown ones are ignored.
-func sessionsQuery(v url.Values) (spans.Query, error) {
-	q := spans.Query{Name: v.Get("name"), Limit: defaultLimit}
+func sessionsQuery(v url.Values) (q spans.Query, whole bool, err error) {
+	q = spans.Query{Name: v.Get("name"), Limit: defaultLimit}
 	if s := v.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > maxLimit {
-			return q, fmt.Errorf("limit %q: must be an integer in [1, %d]", s, maxLimit)
+			return q, false, fmt.Errorf("limit %q: must be an integer in [1, %d]", s, maxLimit)
 		}
 		q.Limit = n
 	}
@@ -162,7 +168,7 @@ func sessionsQuery(v url.Values) (spans.Query, error) {
 		ms, err := strconv.ParseFloat(s, 64)
 		const most = float64(math.MaxInt64 / int64(time.Millisecond))
 		if err != nil || !(ms >= 0 && ms < most) {
-			return q, fmt.Errorf("min_ms %q: must be a number of milliseconds, not negative", s)
+			return q, false, fmt.Errorf("min_ms %q: must be a number of milliseconds, not negative", s)
 		}
 		q.MinDuration = time.Duration(ms * float64(time.Millisecond))
 	}
@@ -171,14 +177,21 @@ func sessionsQuery(v url.Values) (spans.Query, error) {
 	case "1":
 		q.ErrorsOnly = true
 	default:
-		return q, fmt.Errorf("errors %q: must be 0 or 1", s)
+		return q, false, fmt.Errorf("errors %q: must be 0 or 1", s)
+	}
+	switch s := v.Get("whole"); s {
+	case "", "0":
+	case "1":
+		whole = true
+	default:
+		return q, false, fmt.Errorf("whole %q: must be 0 or 1", s)
 	}
 	switch s := v.Get("sort"); s {
 	case "", "newest":
 	case "worst":
 		q.Worst = true
 	default:
-		return q, fmt.Errorf("sort %q: must be newest or worst", s)
+		return q, false, fmt.Errorf("sort %q: must be newest or worst", s)
 	}
-	return q, nil
+	return q, whole, nil
 }

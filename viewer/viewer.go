@@ -36,6 +36,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -81,12 +82,14 @@ type Handler struct {
 	sampling   sync.Mutex  // held while samples are taken at a high rate
 	highRate   atomic.Pointer[stacks.Recording]
 	tracing    sync.Mutex // held while a trace is recorded and sent
+	detailed   sync.Mutex // held while all distributions are collected and sent
 	schedule   scheduled  // nil without a recorder
 	goroutines goroutineCache
 	splits     reportCache
 	profiles   profileCache
 	service    string
 	saved      bool
+	since      time.Time // when the handler was made
 	runs       []Run
 	// leastError is the least relative error shown for percentiles; 0 but for saved data.
 	leastError float64
@@ -118,6 +121,7 @@ func NewHandler(src Sources, opts ...Option) (*Handler, error) {
 		counters: src.Counters,
 		store:    src.Store,
 		service:  src.Service,
+		since:    time.Now().UTC(),
 		config:   c,
 		origins:  http.NewCrossOriginProtection(),
 		mux:      http.NewServeMux(),
