@@ -35,8 +35,8 @@ export async function alive(signal) {
 
 /**
  * Poller calls load(signal) now and every two seconds while the page is visible and not
- * paused, and hands what it returns to done, or what it threw to failed. With once, the
- * first answer is the last.
+ * paused, and hands what it returns to done, or what it threw to failed(err, drawing), drawing if
+ * done threw it. With once, the first answer is the last.
  */
 export class Poller {
   constructor({ load, done, failed, once }) {
@@ -78,12 +78,14 @@ export class Poller {
     const run = new AbortController();
     this.running = run;
     let over = this.once;
+    let drawing = false;
     try {
       const data = await this.load(run.signal);
+      drawing = true;
       if (this.running === run) this.done(data);
     } catch (err) {
-      over = false;
-      if (this.running === run) this.failed(err);
+      over &&= drawing;
+      if (this.running === run) this.failed(err, drawing);
     }
     if (this.running !== run) return; // replaced while waiting
     this.running = null;

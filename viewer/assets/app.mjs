@@ -81,7 +81,12 @@ function showAnswered(at) {
   setAttr(live, "data-state", isSaved() ? "saved" : paused ? "paused" : "live");
 }
 
-function failed(err) {
+function failed(err, drawing) {
+  if (drawing) {
+    setText(banner, `This page cannot draw the answer: ${err.message}`);
+    banner.hidden = false;
+    return;
+  }
   if (err instanceof ApiError) { // it is there, and says no
     showAnswered(new Date());
     setText(banner, `The process answered with an error: ${err.message}`);

@@ -4,7 +4,7 @@
 // start. A window is what was recorded between two readings.
 
 /** idOf names a region in all readings. */
-export const idOf = (r) => `${r.scope}\u0000${r.scope_version ?? ""}\u0000${r.name}`;
+export const idOf = (r) => `${r.scope}\u0000${r.scope_version ?? ""}\u0000${r.name}\u0000${r.scope_schema_url ?? ""}`;
 
 /** comparedRanks are the percentiles that are compared. */
 export const comparedRanks = [50, 90, 99];
@@ -87,11 +87,16 @@ export function effectOf(before, after) {
 }
 
 /** effectWords says how large a Cohen's d is, by Cohen's own scale and to the two digits shown. */
-export function effectWords(d) {
+export function effectWords({ d, clear }) {
   if (Number.isNaN(d)) return "too few to tell";
   const size = Math.round(100 * Math.abs(d)) / 100;
   const word = size < 0.2 ? "negligible" : size < 0.5 ? "small" : size < 0.8 ? "medium" : "large";
-  return size < 0.2 ? word : `${word}, ${d < 0 ? "faster" : "slower"}`;
+  return size < 0.2 ? word : `${word}, ${d < 0 ? "faster" : "slower"}${clear ? "" : ", perhaps by chance"}`;
+}
+
+/** isClear tells whether Cohen's d is at least small, and further from zero than chance takes it (95 %). */
+function isClear(d, n, m) {
+  return Math.abs(d) >= 0.2 && (!Number.isFinite(d) || Math.abs(d) > 1.96 * Math.sqrt((n + m) / (n * m) + d ** 2 / (2 * (n + m))));
 }
 
 /** relativeChange is the change from a to b as a part of a, NaN from zero to something. */
@@ -110,9 +115,10 @@ export function changesOf(before, after, relativeError) {
     const part = known ? relativeChange(a, b) : NaN;
     return { part, within: Math.abs(part) <= 2 * error };
   };
+  const d = effectOf(before, after);
   return {
     percentiles: comparedRanks.map((_, i) => of(before.percentiles[i], after.percentiles[i], relativeError)),
-    mean: of(before.mean, after.mean, 0), d: effectOf(before, after),
+    mean: of(before.mean, after.mean, 0), d, clear: isClear(d, before.count, after.count),
   };
 }
 
@@ -122,6 +128,6 @@ export function changesOf(before, after, relativeError) {
  */
 export function meanChange(start, mark, now) {
   const mean = (from, to) => (to.total_ns - (from?.total_ns ?? 0)) / (to.count - (from?.count ?? 0));
-  if (!mark || now.count <= mark.count || mark.count <= (start?.count ?? 0)) return undefined;
+  if (!mark || now.count <= mark.count || now.total_ns < mark.total_ns || mark.count <= (start?.count ?? 0)) return undefined;
   return relativeChange(mean(start, mark), mean(mark, now));
 }

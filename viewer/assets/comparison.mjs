@@ -28,8 +28,8 @@ export function compareBar(changed) {
     if (asking) return;
     asking = true;
     try {
-      const { regions } = await request("regions?buckets=1");
-      [start, mark] = [mark, { at: new Date(), readings: new Map(regions.map((r) => [idOf(r), r])) }];
+      const { regions, since } = await request("regions?buckets=1");
+      [start, mark] = [mark?.since === since ? mark : null, { at: new Date(), since, readings: new Map(regions.map((r) => [idOf(r), r])) }];
       draw();
       changed();
     } catch (err) {
@@ -49,7 +49,16 @@ export function compareBar(changed) {
     stop.hidden = !mark;
   }
   draw();
-  return { el: h("span", { class: "compare-bar" }, set, stop, said), set: () => set.click() };
+  return {
+    el: h("span", { class: "compare-bar" }, set, stop, said), set: () => set.click(),
+    /** check drops the mark if the process, and with it the counting, has begun anew. */
+    check(since) {
+      if (!mark || mark.since === since) return;
+      start = mark = null;
+      draw();
+      setText(said, "The process began anew: the mark is gone.");
+    },
+  };
 }
 
 const spell = () => (start ? `${clock(start.at)} to ${clock(mark.at)}` : "all before");
@@ -82,7 +91,7 @@ export function sideBySide(windows, names, relativeError) {
         durations("Std deviation", before.deviation, after.deviation),
         row("Count", count(before.count), count(after.count)),
         row("Errors", count(before.errors), count(after.errors))))),
-    h("p", {}, "Cohen's d ", h("strong", {}, effectNumber(changes.d)), ` · ${effectWords(changes.d)}`),
+    h("p", {}, "Cohen's d ", h("strong", {}, effectNumber(changes.d)), ` · ${effectWords(changes)}`),
     h("p", { class: "note" }, "The difference of the means in standard deviations: around 0.2 is small, 0.8 large, negative is faster. ", errorText(relativeError)),
   ].filter(Boolean);
 }

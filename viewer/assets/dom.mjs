@@ -43,7 +43,7 @@ export function setAttr(el, name, value) {
 /**
  * keyed makes the children of a container match the items, reusing the elements of equal
  * keys, so that scroll position, focus and open details stay. make(item) returns an object
- * with el and update(item). The first skip children of the container are left alone.
+ * with el and update(item). Items of one key have a row each, by their order. The first skip children of the container are left alone.
  */
 export function keyed(container, items, keyOf, make, skip = 0) {
   const old = container.keyedParts ?? new Map();
@@ -51,7 +51,8 @@ export function keyed(container, items, keyOf, make, skip = 0) {
   const focused = container.contains(document.activeElement) ? document.activeElement : null;
   let at = container.children[skip] ?? null;
   for (const item of items) {
-    const key = keyOf(item);
+    let key = keyOf(item);
+    while (parts.has(key)) key += "\u0002";
     const part = old.get(key) ?? make(item);
     old.delete(key);
     parts.set(key, part);

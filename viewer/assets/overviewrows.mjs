@@ -41,7 +41,7 @@ export function rowsOf(regions, profile, goal) {
     const label = names.get(region.name) > 1 && region.scope ? `${region.name} (${region.scope})` : region.name;
     const known = point ? verdictAt(answer, point) : question ? "withheld" : "unasked";
     return {
-      key: JSON.stringify([region.scope, region.scope_version ?? "", region.name]), region, label, question, answer, point,
+      key: JSON.stringify([region.scope, region.scope_version, region.name, region.scope_schema_url]), region, label, question, answer, point,
       verdict: known,
       inferred: profile.recorded?.inferred === true,
       others: point ? numbersAt(question, point).filter(([mode]) => mode !== answer.mode) : [],

@@ -96,6 +96,7 @@ export function regionsView(context) {
     load: (signal) => request("regions", { signal }),
     render(data) {
       state.data = data;
+      bar?.check(data.since);
       draw();
     },
     back() { filter.value = state.filter = ""; remember(); draw(); },
@@ -166,7 +167,7 @@ function regionRow(first) {
 
   async function refresh() {
     const asked = region;
-    const query = new URLSearchParams({ name: asked.name, scope: asked.scope, scope_version: asked.scope_version ?? "", ...(currentMark() && { buckets: 1 }) });
+    const query = new URLSearchParams({ name: asked.name, scope: asked.scope, scope_version: asked.scope_version ?? "", scope_schema_url: asked.scope_schema_url ?? "", ...(currentMark() && { buckets: 1 }) });
     const answer = await request(`regions/distribution?${query}`).catch(() => ({ bins: [] }));
     if (isOpen) swap(detail.firstElementChild, details(asked, answer, schedule));
   }

@@ -15,7 +15,7 @@ const columns = [
   ...["p50", "p90", "p99"].map((label, i) => ({
     key: label, label: `Δ ${label}`, value: (p) => size(p.changes?.percentiles[i].part), show: (p) => changeText(p.changes?.percentiles[i]),
   })),
-  { key: "d", label: "Cohen's d", value: (p) => size(p.changes?.d), show: (p) => (p.changes ? `${effectNumber(p.changes.d)} · ${effectWords(p.changes.d)}` : p.note) },
+  { key: "d", label: "Cohen's d", value: (p) => size(p.changes?.d), show: (p) => (p.changes ? `${effectNumber(p.changes.d)} · ${effectWords(p.changes)}` : p.note) },
 ];
 
 const size = (v) => (Number.isNaN(v ?? NaN) ? -1 : Math.abs(v));
@@ -60,7 +60,7 @@ export function runsView(context) {
     keyed(table, rows, (p) => p.id, pairRow, 2); // behind the caption and the head
     const many = (is) => count(pairs.filter((p) => p.changes && is(p.changes)).length);
     const tail = (c) => c.percentiles.at(-1).part;
-    setText(shown, `Of ${plural(pairs.length, "region")} ${many((c) => c.d >= 0.2)} are clearly slower and ${many((c) => c.d <= -0.2)} clearly faster (Cohen's d of 0.2 or more); ${
+    setText(shown, `Of ${plural(pairs.length, "region")} ${many((c) => c.clear && c.d > 0)} are clearly slower and ${many((c) => c.clear && c.d < 0)} clearly faster (Cohen's d of 0.2 or more, and beyond chance); ${
       ""}p99 is 10 % or more longer in ${many((c) => tail(c) >= 0.1)} and shorter in ${many((c) => tail(c) <= -0.1)}.`);
     setText(note, `Changes are from baseline to candidate; negative is faster. ${errorText(error)} Cohen's d is the difference of the means in standard deviations. A row opens its distributions.`);
   }
@@ -143,7 +143,7 @@ function pairRow(first) {
       const other = latest !== pair;
       pair = latest;
       for (const [c, td] of cells) setText(td, c.show(pair));
-      setAttr(row, "data-told", pair.changes && Math.abs(pair.changes.d) >= 0.2 ? (pair.changes.d < 0 ? "faster" : "slower") : null);
+      setAttr(row, "data-told", pair.changes?.clear ? (pair.changes.d < 0 ? "faster" : "slower") : null);
       if (other) fill();
     },
   };

@@ -44,10 +44,17 @@ export function keyOf(span, index) {
  * longest duration: a child may outlast its parent.
  */
 export function buildTree(spans) {
-  const nodes = spans.map((span, index) => ({
-    span, index, key: keyOf(span, index), fold: foldKey(span), parent: null, children: [],
-    size: 1, longestNs: span.duration_ns, flagged: span.status === "Error" || span.late ? 1 : 0,
-  }));
+  const byKey = new Map();
+  const nodes = spans.map((span, index) => {
+    let key = keyOf(span, index);
+    if (byKey.has(key)) key = `i${index}`; // a span without an ID of its own has its caller's
+    const node = {
+      span, index, key, fold: foldKey(span), parent: null, children: [],
+      size: 1, longestNs: span.duration_ns, flagged: span.status === "Error" || span.late ? 1 : 0,
+    };
+    byKey.set(key, node);
+    return node;
+  });
   const roots = [];
   for (const node of nodes) {
     node.parent = nodes[node.span.parent] ?? null;
@@ -61,7 +68,7 @@ export function buildTree(spans) {
       parent.longestNs = Math.max(parent.longestNs, nodes[i].longestNs);
     }
   }
-  return { nodes, roots, byKey: new Map(nodes.map((n) => [n.key, n])) };
+  return { nodes, roots, byKey };
 }
 
 /** selfSegments returns the parts [start, end] of a node in which no child was open. */
@@ -125,39 +132,44 @@ export function rowsOf(tree, options) {
   const kept = new Set();
   for (let n = tree.byKey.get(keep); n; n = n.parent) kept.add(n);
 
-  const visitSpan = (node, depth, all) => {
-    const isOpen = !closed.has(node.key);
-    rows.push({ type: "span", key: node.key, depth, node, expandable: node.children.length > 0, open: isOpen });
-    if (isOpen) visitSiblings(node.children, depth + 1, node.key, all);
-  };
-
+  // What is still to be shown, the next last: of a deep tree, calls would be too many for the stack.
+  const jobs = [];
   // all shows also the short ones, below a step that was itself hidden.
-  const visitSiblings = (siblings, depth, parentKey, all) => {
+  const visit = (siblings, depth, parentKey, all) => {
     const hiddenKey = `hidden:${parentKey}`;
-    const small = [];
+    const next = [];
+    const hidden = { count: 0, totalNs: 0 };
     for (const group of groupsOf(siblings, fold)) {
       const total = group.reduce((sum, n) => sum + n.span.duration_ns, 0);
       const hide = !all && total < minNs && !group.some((n) => n.flagged > 0 || n.longestNs >= minNs || kept.has(n));
-      if (hide) small.push(...group);
-      if (hide && !opened.has(hiddenKey)) continue;
-      if (group.length === 1) {
-        visitSpan(group[0], depth, all || hide);
-        continue;
+      if (hide) {
+        hidden.count += group.reduce((sum, n) => sum + n.size, 0);
+        hidden.totalNs += total;
+        if (!opened.has(hiddenKey)) continue;
       }
-      const key = `fold:${group[0].key}`;
-      const isOpen = opened.has(key) || group.some((n) => kept.has(n));
-      rows.push({ ...foldRow(group, total), key, depth, open: isOpen, expandable: true });
-      if (isOpen) for (const node of group) visitSpan(node, depth + 1, all || hide);
+      const folded = group.length > 1;
+      if (folded) {
+        const key = `fold:${group[0].key}`;
+        const open = opened.has(key) || group.some((n) => kept.has(n));
+        next.push({ row: { ...foldRow(group, total), key, depth, open, expandable: true } });
+        if (!open) continue;
+      }
+      for (const node of group) next.push({ node, depth: depth + folded, all: all || hide });
     }
-    if (small.length > 0) {
-      rows.push({
-        type: "hidden", key: hiddenKey, depth, open: opened.has(hiddenKey), expandable: true,
-        count: small.reduce((sum, n) => sum + n.size, 0),
-        totalNs: small.reduce((sum, n) => sum + n.span.duration_ns, 0),
-      });
-    }
+    if (hidden.count > 0) next.push({ row: { type: "hidden", key: hiddenKey, depth, open: opened.has(hiddenKey), expandable: true, ...hidden } });
+    while (next.length > 0) jobs.push(next.pop());
   };
-  visitSiblings(tree.roots, 0, "root", false);
+  visit(tree.roots, 0, "root", false);
+  while (jobs.length > 0) {
+    const { row, node, depth, all } = jobs.pop();
+    if (row) {
+      rows.push(row);
+      continue;
+    }
+    const open = !closed.has(node.key);
+    rows.push({ type: "span", key: node.key, depth, node, expandable: node.children.length > 0, open });
+    if (open) visit(node.children, depth + 1, node.key, all);
+  }
   return rows;
 }
 

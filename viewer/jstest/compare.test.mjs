@@ -47,14 +47,30 @@ test("the change of the mean needs both windows", () => {
   assert.equal(meanChange(null, at(10, 1000), at(10, 1000)), undefined); // nothing since
   assert.equal(meanChange(at(10, 1000), at(10, 1000), at(11, 1001)), undefined);
   assert.equal(meanChange(null, at(10, 1000), at(3, 30)), undefined); // began anew
+  assert.equal(meanChange(null, at(10, 1000), at(12, 30)), undefined); // and has counted more by now
 });
 
 test("an effect has a size and a direction", () => {
-  assert.equal(effectWords(NaN), "too few to tell");
-  assert.equal(effectWords(-0.1), "negligible");
-  assert.equal(effectWords(0.196), "small, slower");
-  assert.equal(effectWords(-0.6), "medium, faster");
-  assert.equal(effectWords(-Infinity), "large, faster");
+  const words = (d, clear = true) => effectWords({ d, clear });
+  assert.equal(words(NaN), "too few to tell");
+  assert.equal(words(-0.1), "negligible");
+  assert.equal(words(0.196), "small, slower");
+  assert.equal(words(-0.6), "medium, faster");
+  assert.equal(words(-0.6, false), "medium, faster, perhaps by chance");
+  assert.equal(words(-Infinity), "large, faster");
+});
+
+test("an effect of few values is not clear, however large", () => {
+  const clear = (n, mean, deviation = 10) => {
+    const figures = (m) => ({ count: n, mean: m, deviation, percentiles: [0, 0, 0] });
+    return changesOf(figures(100), figures(mean), 0).clear;
+  };
+  assert.equal(clear(4, 105), false);
+  assert.equal(clear(1000, 105), true);
+  assert.equal(clear(1000, 95), true);
+  assert.equal(clear(1000, 101.5), false); // less than small
+  assert.equal(clear(4, 105, 0), true); // neither scatters
+  assert.equal(clear(0, 105), false);
 });
 
 test("bins have all of a window, side by side, as the API draws them", () => {

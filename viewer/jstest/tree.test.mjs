@@ -112,3 +112,18 @@ test("thresholds fit the session", () => {
   assert.equal(defaultThreshold(1e9, 20), 0);
   assert.equal(defaultThreshold(25e6, 60), 1e5);
 });
+
+test("a deep chain of spans has a row for each", () => {
+  const deep = 30_000;
+  const tree = buildTree(Array.from({ length: deep }, (_, i) => span("a", i - 1, i, deep - i)));
+  const rows = rowsOf(tree, {});
+  assert.equal(rows.length, deep);
+  assert.equal(rows.at(-1).depth, deep - 1);
+});
+
+test("spans that share an id have a key each, of which the first is the id", () => {
+  const id = "00000000000000aa";
+  const tree = buildTree([span("root", -1, 0, 9, { span_id: id }), span("a", 0, 0, 1, { span_id: id }), span("b", 0, 2, 1, { span_id: id })]);
+  assert.deepEqual(rowsOf(tree, {}).map((r) => r.key), [id, "i1", "i2"]);
+  assert.equal(tree.byKey.get("i2").span.name, "b");
+});
