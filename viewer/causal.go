@@ -26,7 +26,7 @@ type planJSON struct {
 // withCausal reports whether there is a controller, and answers 404 if not.
 func (h *Handler) withCausal(w http.ResponseWriter) bool {
 	if h.causal == nil {
-		writeError(w, http.StatusNotFound, "causal controller: must be set in the viewer's Sources")
+		writeError(w, http.StatusNotFound, "causal controller: must be set in the viewer's Sources, as otelprof.Setup does")
 	}
 	return h.causal != nil
 }

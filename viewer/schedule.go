@@ -71,7 +71,7 @@ type scheduleJSON struct {
 // regionSchedule takes a snapshot of the recorder, which costs some hundred milliseconds of a CPU.
 func (h *Handler) regionSchedule(w http.ResponseWriter, r *http.Request) {
 	if h.schedule == nil {
-		writeError(w, http.StatusNotFound, "schedule recorder: must be set in the viewer's Sources")
+		writeError(w, http.StatusNotFound, "schedule recorder: must be on: start the program with OTELPROF_SCHEDULE=on, or set it in the viewer's Sources")
 		return
 	}
 	report, err := h.splits.get(r.Context(), h.schedule)

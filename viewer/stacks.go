@@ -49,7 +49,7 @@ type stacksRegionJSON struct {
 // withStacks reports whether there is a profiler, and answers 404 if not.
 func (h *Handler) withStacks(w http.ResponseWriter) bool {
 	if h.stacks == nil {
-		writeError(w, http.StatusNotFound, "stacks profiler: must be set in the viewer's Sources")
+		writeError(w, http.StatusNotFound, "stacks profiler: must be on: start the program with OTELPROF_STACKS=on, or set it in the viewer's Sources")
 	}
 	return h.stacks != nil
 }

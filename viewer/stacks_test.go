@@ -139,7 +139,7 @@ func TestStacksRefuses(t *testing.T) {
 	}
 	without := testHandler(t, nil)
 	for _, path := range []string{"/api/v1/stacks", itemsStacks, "/api/v1/sessions/" + testID(1).String() + "/stacks"} {
-		checkEqual(t, path, errorOf(t, ask(t, without, "GET", path, ""), 404), "stacks profiler: must be set in the viewer's Sources")
+		checkEqual(t, path, errorOf(t, ask(t, without, "GET", path, ""), 404), "stacks profiler: must be on: start the program with OTELPROF_STACKS=on, or set it in the viewer's Sources")
 	}
 	errorOf(t, ask(t, h, "POST", "/api/v1/stacks", ""), 405)
 }

@@ -162,7 +162,7 @@ export function causalView(context) {
       experiments.render(data.timeline, data.plan.status);
       const { curves, notes: said } = data.profile;
       const { spent_ns: _spent, experiment: _now, duty: _duty, breaker: _breaker, ...state } = data.plan.status;
-      const now = JSON.stringify([curves, said, data.profile.waiting, data.profile.plan_id, state, data.root]);
+      const now = JSON.stringify([curves, said, data.profile.waiting, data.profile.plan_id, state, data.root, Math.floor(Date.now() / 600e3)]); // what is printed expires in half an hour
       if (now === drawn) return;
       drawn = now;
       draw();
@@ -180,7 +180,7 @@ export function noController() {
 }
 
 /** reasonBox says why there is no number, and what to do: first what delays nothing. */
-export function reasonBox({ profile, plan }, start, title = "There is no number yet") {
+export function reasonBox({ profile, plan }, start, title = isSaved() ? "There is no number" : "There is no number yet") {
   const recording = isSaved() ? undefined : plan.status.recording; // of saved data there will be no more
   const runs = ["running", "waiting"].includes(plan.status.state);
   const byExperiment = [!plan.status.enabled && [h("p", {}, "Switch experiments on, and start the program again:"), command(optIn)],

@@ -58,7 +58,7 @@ function modeLine(curve, columns, head, state) {
 
 function cell(p) {
   if (!p || p.withheld) return h("td", { class: "number muted", title: p ? p.withheld.text : "not asked" }, "–");
-  return h("td", { class: "number" }, h("strong", {}, change(p.change)), h("span", { class: "muted range" }, interval(p)));
+  return h("td", { class: "number" }, !p.loose && h("strong", {}, change(p.change)), h("span", { class: "muted range" }, interval(p)));
 }
 
 /** figure is a question that has numbers, as a picture with its table beside. draw makes the picture as wide as there is room. */
@@ -107,8 +107,8 @@ function effects(q) {
     h("thead", {}, h("tr", {}, head.map((t, i) => h("th", { scope: "col", class: i === 1 ? "text" : "number" }, t)))),
     speedups.map((s) => h("tbody", {}, q.curves.map((c) => [c, c.points.find((p) => p.speedup === s)]).filter(([, p]) => p).map(([c, p], i) => h("tr", {},
       h("th", { scope: "row", class: i ? "number again" : "number" }, percent(s)), h("td", { class: "text" }, modeName(c.mode)),
-      h("td", { class: "number" }, p.withheld ? "–" : h("strong", {}, change(p.change))),
-      ...[p.withheld ? "–" : points(p.error), p.withheld ? "–" : interval(p), count(p.samples), p.withheld ? "–" : count(p.outliers)].map((t) => h("td", { class: "number" }, t))))))),
+      h("td", { class: "number" }, p.withheld || p.loose ? "–" : h("strong", {}, change(p.change))),
+      ...[p.withheld || p.loose ? "–" : points(p.error), p.withheld ? "–" : interval(p), count(p.samples), p.withheld ? "–" : count(p.outliers)].map((t) => h("td", { class: "number" }, t))))))),
   (missing.length > 0 || doubts.length > 0) && h("ul", { class: "doubts" }, missing.map((t) => h("li", { class: "withheld" }, t)), doubts.map((t) => h("li", {}, t))));
 }
 

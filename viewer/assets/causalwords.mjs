@@ -10,6 +10,9 @@ export const metricName = (metric) => metric.replace("_", " ");
 /** interval writes two changes, to be broken in the middle at most: "+29.1 … +38.0 %". */
 export const interval = (p) => `${change(p.lo).replace(" %", "")}\u00a0… ${change(p.hi).replace(" ", "\u00a0")}`;
 
+/** numberText writes a change with its interval, of loose bounds the interval alone. */
+export const numberText = (p) => (p.loose ? interval(p) : `${change(p.change)} (${interval(p)})`);
+
 /** baseText tells what the metric is with nothing changed. */
 export function baseText(q) {
   if (!(q.baseNs > 0)) return "";
@@ -79,8 +82,8 @@ export function disagreement(q) {
   const found = apart(q);
   if (!found) return q.disagree ? "The modes disagree." : "";
   const [p, mode, other, otherMode] = found;
-  return `The modes disagree: ${percent(p.speedup)} faster gives ${change(p.change)} (${interval(p)}) by ${mode}, but `
-    + `${change(other.change)} (${interval(other)}) by ${otherMode}. ${advice[otherMode] ?? "Measure both again before you rely on either."}`;
+  return `The modes disagree: ${percent(p.speedup)} faster gives ${numberText(p)} by ${mode}, but `
+    + `${numberText(other)} by ${otherMode}. ${advice[otherMode] ?? "Measure both again before you rely on either."}`;
 }
 
 /** whyEmpty says in sentences why there is no number yet, and what to do. */
@@ -96,6 +99,7 @@ export function whyEmpty(status, profile) {
     stopped: "The plan was stopped before there were numbers. Apply it again with a higher generation.",
     expired: "The plan expired before there were numbers. Apply one with a later expires_at.",
     spent: "The plan used up its budget before there were numbers. Raise limits.total, or choose fewer regions.",
+    withheld: `No number could be given, so the plan has ended${status.reason ? `: ${status.reason}` : ""}.`,
     aborted: "The breaker opened before there were numbers. Only a plan with another id runs now.",
   }[status.state];
   if (said) out.push(said);
@@ -107,6 +111,10 @@ export function whyEmpty(status, profile) {
 function planNames(questions) {
   return [...new Set(questions.filter((q) => q.answer.verdict === "helps" && !q.isPoint && typical(q.answer)).map((q) => q.name))].slice(0, 3);
 }
+
+/** priceText says what planDraft costs, or planCommand where experiments are off. */
+export const priceText = (enabled) => ` It holds callers of up to three regions now and then, for ${enabled ? 10 : 30} minutes at most, and takes at most 3 % of the throughput${
+  enabled ? "" : "; the program must opt in first, by OTELPROF_EXPERIMENTS=on"}.`; // Plan.Loss of duty 5 %
 
 /** planDraft is a plan for this program to start from, of ten minutes and a small budget. Its generation is the clock's. */
 export function planDraft({ questions, progress, metric, service, now = Date.now() }) {

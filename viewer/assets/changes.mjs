@@ -9,7 +9,7 @@ export function changesOf(profile, goal) {
     .map((c) => {
       const ends = [changeOf(goal.metric, c.effect.lo), changeOf(goal.metric, c.effect.hi)];
       const [lo, hi] = isThroughput(goal.metric) ? ends : ends.reverse();
-      return { text: c.change, change: changeOf(goal.metric, c.effect.reduction), lo, hi, verdict: c.effect.verdict, size: Math.abs(c.effect.reduction) };
+      return { text: c.change, change: changeOf(goal.metric, c.effect.reduction), lo, hi, loose: c.effect.loose === true, verdict: c.effect.verdict, size: Math.abs(c.effect.reduction) };
     })
     .sort((a, b) => b.size - a.size || a.text.localeCompare(b.text));
 }

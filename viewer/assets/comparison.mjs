@@ -3,7 +3,7 @@
 
 import { ApiError, request } from "./api.mjs";
 import { binsOf, changesOf, comparedRanks, effectWords, figuresOf, idOf, meanChange, windowOf } from "./compare.mjs";
-import { button, h, setText } from "./dom.mjs";
+import { button, h, once, setText } from "./dom.mjs";
 import { change, clock, count, duration } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
 
@@ -23,10 +23,7 @@ export function meanChangeOf(region) {
 /** compareBar makes the buttons that set and remove the mark; changed is called after each. */
 export function compareBar(changed) {
   const said = h("span", { role: "status" });
-  let asking = false; // a disabled button would lose the focus
-  const set = button("", { onclick: async () => {
-    if (asking) return;
-    asking = true;
+  const set = button("", { onclick: once(async () => {
     try {
       const { regions, since } = await request("regions?buckets=1");
       [start, mark] = [mark?.since === since ? mark : null, { at: new Date(), since, readings: new Map(regions.map((r) => [idOf(r), r])) }];
@@ -35,8 +32,7 @@ export function compareBar(changed) {
     } catch (err) {
       setText(said, err instanceof ApiError ? err.message : "No answer");
     }
-    asking = false;
-  } });
+  }) });
   const stop = button("Stop comparing", { class: "quiet", onclick: () => {
     start = mark = null;
     draw();

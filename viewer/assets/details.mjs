@@ -13,7 +13,7 @@ export function overview(tree, choose) {
   const rest = steps.slice(shownSteps);
   return h("div", {},
     h("h2", {}, "Where the time went"),
-    h("p", { class: "muted" }, "Self time by step. Steps that differ in parameters only count as one."),
+    h("p", { class: "muted" }, "Self time by step, in parts of their sum: steps at the same time add up to more than the session. Steps that differ in parameters only count as one."),
     h("ol", { class: "hot" }, steps.slice(0, shownSteps).map((s) => h("li", {},
       h("button", { type: "button", class: "hot-step", onclick: () => choose(s.first) },
         h("span", { class: "hot-name" }, s.name, s.count > 1 && h("strong", { class: "times" }, `×${s.count}`),

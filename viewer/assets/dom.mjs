@@ -89,6 +89,20 @@ export function button(text, props, ...children) {
   return h("button", { type: "button", ...props }, text, ...children);
 }
 
+/** once makes a listener that is deaf while it runs: a disabled button would lose the focus. */
+export function once(f) {
+  let busy = false;
+  return async (...args) => {
+    if (busy) return;
+    busy = true;
+    try {
+      await f(...args);
+    } finally {
+      busy = false;
+    }
+  };
+}
+
 /** copyButton copies what text() returns, and says so for a moment. */
 export function copyButton(label, text) {
   const el = button(label, { class: "quiet", onclick: async () => {

@@ -1,7 +1,7 @@
 // A thousand samples a second of the whole process, asked for from the page.
 
 import { ApiError, request } from "./api.mjs";
-import { button, h, setText } from "./dom.mjs";
+import { button, h, once, setText } from "./dom.mjs";
 
 const seconds = 5;
 
@@ -12,7 +12,7 @@ const seconds = 5;
 export function highRate(taken) {
   const stop = new AbortController();
   const said = h("p", { class: "flame-notice", role: "status", hidden: true });
-  const el = button("1,000 samples a second", { title: `Samples the whole process for ${seconds} s, once for each millisecond of processor time`, onclick: take });
+  const el = button("1,000 samples a second", { title: `Samples the whole process for ${seconds} s, once for each millisecond of processor time`, onclick: once(take) });
 
   function say(text) {
     setText(said, text);
@@ -20,7 +20,6 @@ export function highRate(taken) {
   }
 
   async function take() {
-    el.disabled = true;
     say(`Sampling the whole process for ${seconds} s …`);
     try {
       await request(`stacks/highrate?seconds=${seconds}`, { method: "POST", signal: stop.signal, timeout: 1000 * (seconds + 15) });
@@ -29,7 +28,6 @@ export function highRate(taken) {
     } catch (err) {
       if (!stop.signal.aborted) say(whyNot(err));
     }
-    el.disabled = false;
   }
 
   return { el, said, close: () => stop.abort() };

@@ -4,10 +4,10 @@ import { request, unlessRefused } from "./api.mjs";
 import { noController, reasonBox } from "./causal.mjs";
 import { signs } from "./causalparts.mjs";
 import { changesOf } from "./changes.mjs";
-import { briefly, disagreement, interval, planCommand } from "./causalwords.mjs";
+import { briefly, disagreement, interval, numberText, planCommand, priceText } from "./causalwords.mjs";
 import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
-import { bestOf, busiest, confirmCost, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "./overviewrows.mjs";
+import { busiest, cpuPart, findingOf, goalText, goalsOf, rowsOf, spread } from "./overviewrows.mjs";
 import { conditionsText, recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
@@ -68,17 +68,19 @@ export function overviewView(context) {
     const { regions, profile, plan, root } = data;
     nothing.hidden = regions.length > 0;
     content.hidden = regions.length === 0;
-    const goal = chosenGoal(goalsOf(profile, plan?.plan, root));
+    const list = goalsOf(profile, plan?.plan, root);
+    const goal = chosenGoal(list);
     const rows = rowsOf(regions, profile, goal);
     const some = rows.some((r) => r.point);
     const isLong = rows.length > few + 2; // to hide one or two is not worth a button
     const shown = asksAll() || !isLong ? rows : rows.slice(0, few);
-    const said = goal ? sentences(rows, goal) : [];
-    setText(headline, said[0] ?? "What would help is not known yet");
+    const finding = goal ? findingOf(goal, list, (g) => (g === goal ? rows : rowsOf(regions, profile, g))) : { said: [] };
+    const { said } = finding;
+    setText(headline, said[0] ?? `What would help is not known${isSaved() ? "" : " yet"}`);
     setText(more, said.slice(1).join(" "));
     more.hidden = said.length < 2;
-    explain(goal && bestOf(rows), goal);
-    setText(recordings, [isSaved() ? "" : recordingText(plan?.status.recording), conditionsText(profile.recorded, goal?.progress)].filter(Boolean).join(" "));
+    explain(finding.best, finding.goal);
+    setText(recordings, [isSaved() || !some ? "" : recordingText(plan?.status.recording), conditionsText(profile.recorded, goal?.progress)].filter(Boolean).join(" "));
     recordings.hidden = !recordings.textContent;
     const speedups = new Set(rows.filter((r) => r.point).map((r) => r.point.speedup));
     const [same] = speedups;
@@ -102,7 +104,7 @@ export function overviewView(context) {
     if (others.dataset.of === state) return;
     others.dataset.of = state;
     others.replaceChildren(h("h2", {}, `${goal ? goalText(goal) : ""}, built in another way`), h("table", {}, h("tbody", {}, list.map((c) => h("tr", { data: { verdict: c.verdict } },
-      h("th", { scope: "row", class: "text" }, `With ${c.text}`), h("td", { class: "number" }, `${change(c.change)} (${interval(c)})`),
+      h("th", { scope: "row", class: "text" }, `With ${c.text}`), h("td", { class: "number" }, numberText(c)),
       h("td", { class: "text" }, h("span", { class: "why-text" }, `${signs[c.verdict]} ${briefly(c.verdict)}`)))))));
   }
 
@@ -111,13 +113,13 @@ export function overviewView(context) {
     const region = best?.region;
     next.hidden = !region;
     confirm.hidden = price.hidden = isSaved() || !best || best.answer.mode !== "replay" || best.answer.confirmed;
-    if (!confirm.hidden) setText(price, ` It holds callers of ${best.label} now and then, and takes at most ${percent(confirmCost(best.point))} of the throughput for about a minute${data.plan?.status.enabled ? "" : "; the program must opt in first, by OTELPROF_EXPERIMENTS=on"}.`);
+    if (!confirm.hidden) setText(price, priceText(data.plan?.status.enabled));
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
-    if (!region || next.dataset.of === region.name) return;
-    next.dataset.of = region.name;
+    if (!region || next.dataset.of === best.key) return;
+    next.dataset.of = best.key;
     const name = encodeURIComponent(region.name);
     next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
-      h("a", { href: `#/sessions?name=${name}` }, "slowest requests"), " with it",
+      h("a", { href: `#/sessions?name=${name}&whole=1` }, "slowest requests"), " with it",
       ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ". ", confirm, price);
   }
 
@@ -197,9 +199,9 @@ function overviewRow({ row: first }) {
       causal.hidden = !axis.causal;
       causal.href = axis.goal ? `#/causal?${new URLSearchParams({ p: axis.goal.progress, m: axis.goal.metric })}` : "#/causal";
       track.hidden = !p;
-      setText(effect, p ? `${change(p.change)} (${interval(p)})` : "–");
+      setText(effect, p ? numberText(p) : "–");
       setText(why, p ? `${signs[row.verdict]} ${row.why}` : row.why);
-      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${row.answer.confirmed ? "recordings, confirmed by experiment" : ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${change(o.change).replace(" ", "\u00a0")}`)].join("; ")}` : "");
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${row.answer.confirmed ? "recordings, confirmed by experiment" : ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${(o.loose ? interval(o) : change(o.change)).replace(" ", "\u00a0")}`)].join("; ")}` : "");
       disagrees.hidden = !row.question?.disagree;
       if (row.question) disagrees.title = disagreement(row.question);
       if (p) place(p, axis.range);
@@ -215,7 +217,8 @@ function overviewRow({ row: first }) {
       part.style.setProperty("width", `${b - a}%`);
     };
     zero.style.setProperty("left", `${at(0)}%`);
-    between(bar, Math.min(at(0), at(p.change)), Math.max(at(0), at(p.change)));
+    const tip = at(p.loose ? 0 : p.change); // bounds have no number between them
+    between(bar, Math.min(at(0), tip), Math.max(at(0), tip));
     between(whisker, at(p.lo), at(p.hi));
     setAttr(whisker, "data-cut", [p.lo < lo && "left", (p.hi === null || p.hi > hi) && "right"].filter(Boolean).join(" ") || null);
   }

@@ -35,7 +35,7 @@ export function rowsOf(regions, profile, goal) {
   const names = new Map();
   for (const r of regions) names.set(r.name, (names.get(r.name) ?? 0) + 1);
   const rows = regions.map((region) => {
-    const question = asked.get(keyOf(region)) ?? null;
+    const question = (region.name !== goal?.progress && asked.get(keyOf(region))) || null; // the unit itself helps by definition
     const answer = question ? answerOf(question) : null;
     const point = answer ? pointOf(answer) : null;
     const label = names.get(region.name) > 1 && region.scope ? `${region.name} (${region.scope})` : region.name;
@@ -105,7 +105,7 @@ function whyNone(region, question, profile, goal) {
   if (goal && region.name === goal.progress) return "is the unit of work itself";
   if (goal && ["server", "consumer"].includes(region.kind)) return "is another unit of work";
   const byItself = profile.recorded || profile.curves.some((c) => c.mode === "replay");
-  if (!byItself) return profile.plan_id ? "not in the plan" : "nothing is measured";
+  if (!byItself) return profile.plan_id ? "not in the plan" : "";
   return goal ? `no number for ${goal.progress} yet` : "no number yet";
 }
 
@@ -135,6 +135,18 @@ export function sentences(rows, goal) {
   return out;
 }
 
+/**
+ * findingOf is what to say first: the best region for a goal, or where there is none for another goal of the same
+ * progress point. at(goal) returns its rows.
+ */
+export function findingOf(goal, goals, at) {
+  const said = sentences(at(goal), goal);
+  const others = goals.filter((g) => g.progress === goal.progress && g.metric !== goal.metric);
+  const other = bestOf(at(goal)) ? null : others.find((g) => bestOf(at(g)));
+  if (!other) return { goal, best: bestOf(at(goal)), said };
+  return { goal: other, best: bestOf(at(other)), said: [sentences(at(other), other)[0], ...said] };
+}
+
 /** noneIsSure words the answer where no region surely helps: of regions with numbers, which of them may. */
 function noneIsSure(known, goal) {
   if (known.length === 0) return [];
@@ -148,15 +160,6 @@ function noneIsSure(known, goal) {
 
 /** rangeText writes "change the throughput of POST /orders by −2 to 31 %". */
 const rangeText = (p, goal) => `change the ${goalText(goal)} by ${points(p.lo)} to ${points(p.hi)}${p.hi === null ? "" : " %"}`;
-
-/**
- * confirmCost is the part of the throughput, in [0, 1], that slow-downs of a region take at most, in the mean (Plan.Loss): its callers are held for
- * 10 and 30 % of its own time in two of three windows, and it takes no more of the time than recordings say.
- */
-export function confirmCost(p) {
-  const longer = Math.min(1, Math.max(0, p.bounds[1] / p.speedup)) * (0.4 / 3);
-  return Math.min(longer / (1 + longer), 0.6 * 0.05); // of limits.duty
-}
 
 /**
  * effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)",

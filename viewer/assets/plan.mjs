@@ -4,7 +4,7 @@ import { ApiError, request } from "./api.mjs";
 import { eventText, isBad, newestFirst, whoText } from "./auditwords.mjs";
 import { gauges, levelOf } from "./breakerwords.mjs";
 import { handoverText } from "./causalwords.mjs";
-import { button, h, keyed, setAttr, setText } from "./dom.mjs";
+import { button, h, keyed, once, setAttr, setText } from "./dom.mjs";
 import { clock, count, dateTime, plural, until } from "./format.mjs";
 import { planEditor } from "./planeditor.mjs";
 import { recordingText } from "./recordingwords.mjs";
@@ -16,6 +16,7 @@ const states = {
   stopped: ["■", "Stopped", ""],
   expired: ["■", "Expired", "the plan's time is over"],
   spent: ["■", "Spent", "the budget is used up"],
+  withheld: ["■", "Withheld", "no number could be given"],
   aborted: ["▲", "Aborted", "latched until a plan with another id"],
 };
 
@@ -51,16 +52,15 @@ export function statusBar(context) {
   const el = h("section", { class: "plan-status", "aria-label": "Plan" },
     h("div", { class: "plan-line" }, sign, reason, stop), ask, answer, rejected, limits, list, editor.el, history);
 
-  async function send(method, body) {
-    stop.disabled = true;
+  const send = once(async (method, body) => {
     try {
       const headers = token.value ? { Authorization: `Bearer ${token.value}` } : {};
       const now = await request("causal/plan", { method, headers, body });
       if (token.value) sessionStorage.setItem(tokenKey, token.value);
-      setText(answer, method === "PUT" ? "The plan was accepted." : "");
       ask.hidden = true;
       if (method === "PUT") editor.el.open = false;
       render(now, profile); // at once, and not with the next look
+      setText(answer, method === "PUT" ? "The plan was accepted." : "");
       context.refresh();
     } catch (err) {
       const wantsToken = err instanceof ApiError && err.status === 401;
@@ -74,8 +74,7 @@ export function statusBar(context) {
       setText(answer, wantsToken && !token.value ? "This needs the token that the application was given."
         : wantsToken ? "That is not the token." : `${failed}: ${err.message}`);
     }
-    stop.disabled = false;
-  }
+  });
 
   function eventRow() {
     const cells = [0, 1, 2].map(() => h("td", { class: "text" }));
@@ -114,10 +113,17 @@ export function statusBar(context) {
   }
 
   let profile = { curves: [] };
+  let answered = ""; // the plan that the answer is about
   function render({ plan, status, replaceable }, latest) {
     profile = latest;
+    const current = JSON.stringify([plan?.id, plan?.generation, status.plan_hash, status.state]);
+    if (current !== answered) {
+      setText(answer, "");
+      ask.hidden = true;
+    }
+    answered = current;
     const [mark, word, meaning] = states[status.state] ?? ["○", status.state || "Unknown", ""];
-    setText(sign, `${mark} ${status.enabled ? word : "Off"}`);
+    setText(sign, `${mark} ${status.enabled ? word : "Experiments off"}`);
     setAttr(sign, "data-state", status.enabled ? status.state : "idle");
     setText(reason, status.reason || (status.enabled ? meaning : "the application has not opted in to experiments"));
     setAttr(reason, "title", status.since && new Date(status.since).getTime() > 0 ? `since ${dateTime(status.since)}` : null);

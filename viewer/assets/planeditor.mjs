@@ -43,7 +43,6 @@ export function planEditor(apply) {
     clearTimeout(timer);
     const mine = ++asked;
     const document = text.value;
-    send.disabled = true;
     try {
       const answer = await request("causal/plan/check", { method: "POST", body: document });
       if (mine === asked) tell(answer);
@@ -67,6 +66,7 @@ export function planEditor(apply) {
   }
 
   function blame(err) {
+    send.disabled = true;
     const problems = err.details?.problems ?? [];
     setAttr(text, "aria-invalid", "true");
     setAttr(verdict, "data-bad", true);

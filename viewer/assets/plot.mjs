@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.mjs";
 import { bounds, isThroughput, measured, modes } from "./curves.mjs";
-import { interval, metricName } from "./causalwords.mjs";
+import { metricName, numberText } from "./causalwords.mjs";
 import { change, percent } from "./format.mjs";
 import { linear, ticks } from "./scale.mjs";
 
@@ -57,9 +57,9 @@ export function plot(question, width) {
     points.forEach((p, k) => {
       const px = x(p.speedup) + 4 * (i - (drawn.length - 1) / 2); // intervals stand side by side
       group.append(svg("g", {},
-        svg("title", {}, `${curve.mode}, ${percent(p.speedup)} faster: ${change(p.change)} (${interval(p)}), n = ${p.samples}`),
+        svg("title", {}, `${curve.mode}, ${percent(p.speedup)} faster: ${numberText(p)}, n = ${p.samples}`),
         svg("path", { class: "interval", d: `M${px} ${lower[k][1]}V${upper[k][1]}m-3 0h6M${px - 3} ${lower[k][1]}h6` }),
-        shape(curve.mode, px, line[k + 1][1])));
+        ...(p.loose ? [] : [shape(curve.mode, px, line[k + 1][1])])));
     });
     if (curve.knee > 0) group.append(knee(curve, x(curve.knee), box, i));
     root.append(group);

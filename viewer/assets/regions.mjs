@@ -77,7 +77,8 @@ export function regionsView(context) {
     const widest = Math.max(...regions.map((r) => r.self_share), 1e-9);
     keyed(bodies, rows, idOf, regionRow, 2); // behind the caption and the head
     for (const part of bodies.keyedParts.values()) part.scale(widest);
-    if (state.asked && rows.length === 1) bodies.keyedParts.get(idOf(rows[0])).show();
+    const [only] = state.asked ? (rows.length > 1 ? rows.filter((r) => r.name === state.filter) : rows) : [];
+    if (only) bodies.keyedParts.get(idOf(only)).show();
     state.asked = false;
     setText(shown, wanted ? `${count(rows.length)} of ${plural(regions.length, "region")}` : plural(regions.length, "region"));
     setAttr(bodies, "data-marked", currentMark() !== null || null);
@@ -155,6 +156,7 @@ function regionRow(first) {
   const schedule = document.body.dataset.schedule === "true" && scheduleBox(() => region);
   let region = first;
   let isOpen = false;
+  let asking = 0; // only the last answer counts
   let marked = currentMark();
 
   function flip(to = !isOpen) {
@@ -168,8 +170,10 @@ function regionRow(first) {
   async function refresh() {
     const asked = region;
     const query = new URLSearchParams({ name: asked.name, scope: asked.scope, scope_version: asked.scope_version ?? "", scope_schema_url: asked.scope_schema_url ?? "", ...(currentMark() && { buckets: 1 }) });
-    const answer = await request(`regions/distribution?${query}`).catch(() => ({ bins: [] }));
-    if (isOpen) swap(detail.firstElementChild, details(asked, answer, schedule));
+    const mine = ++asking;
+    const answer = await request(`regions/distribution?${query}`).catch(() => null);
+    if (!answer && detail.firstElementChild.firstElementChild) return; // what was known stays
+    if (isOpen && mine === asking) swap(detail.firstElementChild, details(asked, answer ?? { bins: [] }, schedule));
   }
 
   return {
@@ -217,7 +221,7 @@ function details(r, { bins, states, cumulative, ...reading }, schedule) {
       percentiles.map(([key, label]) => fact(label, [known(r, r[`${key}_ns`]), off(r[`${key}_ns`])])),
       r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; of one, on average:`),
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
-      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?name=${encodeURIComponent(r.name)}` }, "Slowest sessions with it"),
+      h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?name=${encodeURIComponent(r.name)}&whole=1` }, "Slowest sessions with it"),
         document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])));
 }
 
@@ -269,5 +273,6 @@ function footnote(data) {
   const d = data.dropped;
   if (d.regions_full) parts.push(`${plural(d.regions_full, "span")} stand under “other”: there were too many names.`);
   if (d.session_full) parts.push(`${plural(d.session_full, "span")} dropped from sessions that were full; they are counted here.`);
+  if (d.hook_panics) parts.push(`${plural(d.hook_panics, "call")} of hooks panicked: what hooks measure is incomplete.`);
   return parts.join(" ");
 }

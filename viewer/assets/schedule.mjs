@@ -1,8 +1,8 @@
 // Where the time of a region went: running, runnable, blocked.
 
 import { ApiError, request } from "./api.mjs";
-import { button, h, isSaved } from "./dom.mjs";
-import { count, duration, percent, plural } from "./format.mjs";
+import { button, h, isSaved, once } from "./dom.mjs";
+import { clock, count, duration, percent, plural } from "./format.mjs";
 
 /**
  * scheduleRows makes the rows of a region's table: what its goroutine did, for how long in all, and
@@ -34,22 +34,20 @@ export function statesTable({ spans, running_ns: running, runnable_ns: runnable,
 /** scheduleBox makes a button that asks for the last seconds, and room for the answer. */
 export function scheduleBox(regionOf) {
   const answer = h("div", { role: "status" });
-  const ask = button("Where did the time go?", { onclick: async () => {
+  const ask = button("Where did the time go?", { onclick: once(async () => {
     const { name, scope } = regionOf();
-    ask.disabled = true;
     try {
       const path = `regions/schedule?${new URLSearchParams({ name, scope })}`;
       answer.replaceChildren(...tables(await request(path)));
     } catch (err) {
       answer.replaceChildren(h("p", { class: "bad" }, err instanceof ApiError ? err.message : "No answer"));
     }
-    ask.disabled = false;
-  } });
+  }) });
   return h("div", { class: "schedule" }, ask, answer);
 }
 
-function tables(report) {
-  const window = `${isSaved() ? "the trace of" : "the last"} ${duration(report.window_ns)}`;
+export function tables(report) {
+  const window = isSaved() ? `the trace of ${duration(report.window_ns)}` : `the ${duration(report.window_ns)} until ${clock(report.taken)}`;
   if (!report.regions.length) return [h("p", { class: "note" }, `No span of this name began and ended within ${window}.`)];
   return report.regions.map((region) => h("table", {},
     h("caption", { class: "note" }, `${plural(region.count, "span")} in ${window}, by what the goroutine did`),

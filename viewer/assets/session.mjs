@@ -129,8 +129,9 @@ export function sessionView(context) {
     },
     render,
     refused(err) {
-      gone.hidden = Boolean(state.session);
-      return err.status === 404 || err.status === 400;
+      const unknown = err.status === 404 || err.status === 400;
+      gone.hidden = Boolean(state.session) || !unknown;
+      return unknown;
     },
     back() {
       if (state.selected) select(null);

@@ -18,6 +18,8 @@ export function sessionsView(context) {
   const name = field("name", { type: "search", placeholder: "Filter by request or step", "aria-label": "Filter by a part of a request's name, or a step's whole name", "data-filter": true });
   const atLeast = field("min_ms", { type: "number", min: 0, step: "any", placeholder: "0", class: "short" });
   const errors = h("input", { type: "checkbox", onchange: now });
+  const whole = h("input", { type: "checkbox", onchange: now });
+  whole.checked = query.get("whole") === "1";
   errors.checked = query.get("errors") === "1";
   const sort = h("select", { onchange: now },
     h("option", { value: "worst" }, "Slowest first"), h("option", { value: "newest" }, "Newest first"));
@@ -39,7 +41,7 @@ export function sessionsView(context) {
   const el = h("section", { "aria-label": "Sessions" },
     h("h1", { class: "visually-hidden" }, "Sessions"),
     h("form", { class: "toolbar", onsubmit: (e) => e.preventDefault() },
-      name, h("label", {}, "At least ", atLeast, " ms"), h("label", {}, errors, " With errors"),
+      name, h("label", {}, whole, " Whole name"), h("label", {}, "At least ", atLeast, " ms"), h("label", {}, errors, " With errors"),
       h("label", {}, h("span", { class: "visually-hidden" }, "Order "), sort), h("label", {}, "Show ", limit), shown),
     table, none, noMatch, note);
   for (const x of [table, none, noMatch]) x.hidden = true;
@@ -51,7 +53,8 @@ export function sessionsView(context) {
   }
   function chosen() {
     return {
-      name: name.value.trim(),
+      name: whole.checked ? name.value : name.value.trim(),
+      whole: whole.checked,
       min_ms: Number(atLeast.value) > 0 ? atLeast.value : "",
       errors: errors.checked,
       sort: sort.value === "newest" ? "newest" : "",
@@ -79,21 +82,25 @@ export function sessionsView(context) {
       table.hidden = sessions.length === 0;
       none.hidden = sessions.length > 0 || filtered;
       noMatch.hidden = sessions.length > 0 || !filtered;
+      setText(noMatch.firstElementChild, more ? "No session matches of those looked at" : "No session matches");
       const longest = Math.max(...sessions.map((s) => s.duration_ns), 1);
       keyed(list, sessions, (s) => s.id, () => sessionRow());
       for (const part of list.keyedParts.values()) part.scale(longest);
-      setText(shown, more ? `${count(sessions.length)} shown, more are kept` : plural(sessions.length, "session"));
+      setText(shown, more ? `${count(sessions.length)} shown, more may match` : plural(sessions.length, "session"));
       setText(note, droppedText(dropped));
     },
-    back() { name.value = ""; atLeast.value = ""; errors.checked = false; now(); },
+    back() { name.value = ""; atLeast.value = ""; errors.checked = whole.checked = false; now(); },
   };
 }
 
 /** droppedText tells what never reached the list, "" for nothing. */
-function droppedText(d) {
+export function droppedText(d) {
   const lost = d.queue_full + d.store_error;
   const parts = [];
   if (lost) parts.push(`${plural(lost, "session")} dropped: ${d.queue_full} with the queue full, ${d.store_error} by the store.`);
+  if (d.unwanted) parts.push(`${plural(d.unwanted, "session")} not kept: neither slow nor failed enough for the store.`);
+  if (d.revisions) parts.push(`${plural(d.revisions, "session")} without spans that ended late.`);
+  if (d.hook_panics) parts.push(`${plural(d.hook_panics, "call")} of hooks panicked.`);
   if (d.discarded) parts.push(`${plural(d.discarded, "session")} discarded by the application.`);
   if (d.session_full) parts.push(`${plural(d.session_full, "span")} dropped from sessions that were full.`);
   return parts.join(" ");

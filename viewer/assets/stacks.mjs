@@ -33,7 +33,7 @@ export function stacksView(context) {
   const none = empty("No samples yet",
     "Samples count processor time: a process that waits has none. Let it work for some seconds.");
   const off = empty("No call stacks here", "This process takes no samples of its call stacks, or the region is not known.",
-    h("p", {}, "To take some: ", h("code", {}, "stacks.NewProfiler()"), " and ", h("code", {}, "spans.WithHook(profiler.Hook())")));
+    h("p", {}, "Start the program with ", h("code", {}, "OTELPROF_STACKS=on"), ", or without otelprof.Setup use ", h("code", {}, "stacks.NewProfiler()"), "."));
   const content = h("div", {}, h("div", { class: "toolbar" }, flame.search, last, h("label", {}, lines, " Lines"), rate && [rate.el, live], flame.out, flame.found),
     rate && rate.said, regions, notice, flame.graph, flame.facts, summary, links);
   const el = h("section", { "aria-label": "Call stacks" },

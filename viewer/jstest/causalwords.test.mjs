@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseText, briefly, disagreement, handoverText, metricName, nextStep, planCommand, planDraft, reasons, unseenText, verdictText, whyEmpty } from "../assets/causalwords.mjs";
+import { baseText, briefly, disagreement, handoverText, metricName, nextStep, numberText, planCommand, planDraft, priceText, reasons, unseenText, verdictText, whyEmpty } from "../assets/causalwords.mjs";
 import { questionsOf } from "../assets/curves.mjs";
 
 const effect = (speedup, reduction, more = {}) => ({ speedup, reduction, lo: reduction - 0.01, hi: reduction + 0.01, samples: 9, outliers: 0, ...more });
@@ -52,7 +52,7 @@ test("metrics have names and a value of now", () => {
 
 test("there is always a reason for no number", () => {
   const profile = { plan_id: "p", curves: [] };
-  for (const state of ["idle", "waiting", "running", "stopped", "expired", "spent", "aborted"]) {
+  for (const state of ["idle", "waiting", "running", "stopped", "expired", "spent", "aborted", "withheld"]) {
     assert.equal(whyEmpty({ enabled: true, state }, profile).length, 1, state);
   }
   const all = whyEmpty({ enabled: false, state: "idle", last_error: "bad key", recording: { on: false, recordings: 0 } }, { curves: [], notes: ["no visits"] });
@@ -113,4 +113,20 @@ EOF
   assert.equal(from("/etc/otelprof/plan.yaml"), "cat > /etc/otelprof/plan.yaml <<'EOF'");
   assert.equal(from("it's $HOME.yaml"), "cat > 'it'\\''s $HOME.yaml' <<'EOF'");
   assert.match(ask({ plan: { ...idle, replaceable: true } }), /^curl -X PUT -H "Authorization: Bearer \$TOKEN" --data-binary @- 'http:\/\/localhost:6060\/api\/v1\/causal\/plan' <<'EOF'\n/);
+});
+
+test("loose bounds are shown as an interval alone", () => {
+  const p = { change: 0.25, lo: 0.18, hi: 0.31 };
+  assert.equal(numberText(p).replaceAll("\u00a0", " "), "+25.0 % (+18.0 … +31.0 %)");
+  assert.equal(numberText({ ...p, loose: true }).replaceAll("\u00a0", " "), "+18.0 … +31.0 %");
+});
+
+test("the price is that of the plans that are written", () => {
+  const plan = { progress: "POST /orders", metric: "throughput", questions: [], service: "", now: 0 };
+  const draft = planDraft(plan);
+  assert.match(draft, /^expires_at: 1970-01-01T00:10:00Z$/m);
+  assert.match(draft, /auto: 3\n[^]*duty: 5%/);
+  assert.match(priceText(true), /up to three regions now and then, for 10 minutes at most, and takes at most 3 % of the throughput\.$/);
+  assert.match(planCommand({ ...plan, plan: idle, base: "" }), /^expires_at: 1970-01-01T00:30:00Z$/m);
+  assert.match(priceText(false), /for 30 minutes at most, .*; the program must opt in first, by OTELPROF_EXPERIMENTS=on\.$/);
 });

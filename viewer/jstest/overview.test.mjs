@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bestOf, busiest, cpuPart, goalText, goalsOf, rowsOf, sentences, spread } from "../assets/overviewrows.mjs";
+import { bestOf, busiest, cpuPart, findingOf, goalText, goalsOf, rowsOf, sentences, spread } from "../assets/overviewrows.mjs";
 
 // Effects and curves have the API's verdicts.
 const effect = (speedup, reduction, half = 0.01, verdict = reduction > 0 ? "helps" : reduction < 0 ? "hurts" : "none") => ({
@@ -72,7 +72,7 @@ test("a row without a number says why", () => {
   assert.equal(why("GET /orders"), "is another unit of work");
   assert.equal(why("pack", { plan_id: "p", curves: [] }), "not in the plan");
   assert.equal(why("pack"), "no number for POST /orders yet");
-  assert.equal(why("pack", { curves: [] }, null), "nothing is measured");
+  assert.equal(why("pack", { curves: [] }, null), ""); // said once, above
   assert.equal(why("pack", { curves: [], recorded: { windows: 1 } }, null), "no number yet");
   assert.equal(why("price cart"), "no effect");
 });
@@ -183,4 +183,26 @@ test("the page begins with the region that helps most, and plans for the busiest
   const kinds = [{ name: "a", kind: "internal", count: 9 }, { name: "b", kind: "server", count: 1 }, { name: "c", kind: "consumer", count: 2 }];
   assert.equal(busiest(kinds), "c");
   assert.equal(busiest([]), "");
+});
+
+test("where nothing helps a throughput, a latency of the same work that is known comes first", () => {
+  const p = { curves: [
+    curve("update", [effect(0.25, 0.05, 0.2, "unclear")], { verdict: "unclear" }), curve("update", [effect(0.25, 0.4)], { metric: "latency_p50" }),
+    curve("pack", [effect(0.25, 0.4)], { progress: "GET /orders" }),
+  ] };
+  const goals = goalsOf(p, { progress: [{ span: "POST /orders" }] });
+  const found = (profile) => findingOf(goals[0], goals, (g) => rowsOf(regions, profile, g));
+  const { best, goal, said } = found(p);
+  assert.deepEqual([best.label, goal.metric], ["update", "latency_p50"]);
+  assert.match(said[0], /^Speeding up update by 25 % would lower latency p50 of POST \/orders by 40 %/);
+  assert.match(said[1], /^What would improve throughput of POST \/orders is not clear/);
+  const sure = { curves: [curve("update", [effect(0.25, 0.2)]), p.curves[1]] };
+  assert.equal(found(sure).goal.metric, "throughput");
+  assert.equal(found({ curves: [] }).best, undefined);
+});
+
+test("the unit of work is not ranked as helping itself", () => {
+  const rows = rowsOf(regions, { curves: [curve("POST /orders", [effect(0.25, 0.25)]), curve("update", [effect(0.25, 0.1)])] }, orders);
+  const { verdict, why, point } = named("POST /orders", rows);
+  assert.deepEqual([verdict, why, point], ["unasked", "is the unit of work itself", null]);
 });
