@@ -72,12 +72,12 @@ func (h *Handler) replacePlan(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	plan, err := parsePlan(doc)
+	p, err := plan.Parse(doc)
 	if err != nil {
 		h.rejectPlan(w, http.StatusBadRequest, err)
 		return
 	}
-	if err := h.causal.ApplyFrom(h.source(), plan); err != nil {
+	if err := h.causal.ApplyFrom(h.source(), p); err != nil {
 		writeError(w, http.StatusConflict, "%s", err)
 		return
 	}

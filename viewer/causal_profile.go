@@ -1,11 +1,9 @@
 package viewer
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
@@ -19,33 +17,6 @@ const (
 	// while a page is open.
 	profileRest = 20
 )
-
-// A profileCache computes the profile once for concurrent requests. The
-// zero value is ready for use.
-type profileCache struct {
-	mu    sync.Mutex // held while computing: the second request waits for the first
-	until time.Time
-	last  profile.Profile
-}
-
-// get returns a profile that must not be changed.
-func (c *profileCache) get(compute func() profile.Profile) profile.Profile {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if began := time.Now(); began.After(c.until) {
-		c.last = compute()
-		done := time.Now()
-		c.until = done.Add(max(profileAge, profileRest*done.Sub(began)))
-	}
-	return c.last
-}
-
-// expire makes the next profile a new one.
-func (c *profileCache) expire() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.until = time.Time{}
-}
 
 // causalProfile answers GET /api/v1/causal/profile. The samples behind the numbers take
 // most of the room and are for merging: JSON has them only where samples=1 asks for them.
@@ -64,12 +35,12 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "format %q: must be json, coz or svg", format)
 		return
 	}
-	p := h.profiles.get(h.causal.Profile)
+	p, _ := h.profiles.get(profileAge, profileRest, func() (profile.Profile, error) { return h.causal.Profile(), nil })
 	switch format {
 	case "coz":
-		download(w, "profile.coz", "text/plain; charset=utf-8", p, writeCoz)
+		render(w, "profile.coz", "text/plain; charset=utf-8", func(w io.Writer) error { return p.WriteCoz(w) })
 	case "svg":
-		download(w, "profile.svg", "image/svg+xml", p, writeSVG)
+		render(w, "profile.svg", "image/svg+xml", func(w io.Writer) error { return p.WriteSVG(w) })
 	default:
 		if samples != "1" {
 			p = withoutSamples(p)
@@ -95,18 +66,9 @@ func withoutSamples(p profile.Profile) profile.Profile {
 		}
 		p.Curves[i].Effects, p.Curves[i].Slopes = effects, slopes
 	}
-	return p
-}
-
-// download answers with a rendering of the profile under a file name.
-func download(w http.ResponseWriter, name, contentType string, p profile.Profile,
-	render func(io.Writer, profile.Profile) error,
-) {
-	var b bytes.Buffer
-	if err := render(&b, p); err != nil {
-		writeError(w, http.StatusInternalServerError, "%s: %s", name, err)
-		return
+	p.Changes = slices.Clone(p.Changes)
+	for i := range p.Changes {
+		p.Changes[i].Effect.Reductions = nil
 	}
-	w.Header().Set("Content-Disposition", `inline; filename="`+name+`"`)
-	writeBody(w, http.StatusOK, contentType, b.Bytes())
+	return p
 }

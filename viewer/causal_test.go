@@ -39,6 +39,7 @@ func testProfile() profile.Profile {
 				{Speedup: 0.5, Withheld: profile.Withheld{Code: withheldcode.Iterations, Count: 2, Need: 5}},
 			},
 		}},
+		Changes: []profile.Change{{Change: "4 processors", Progress: "POST /checkout", Effect: profile.Effect{Reduction: 0.1, Samples: 1, Reductions: []float64{0.1}}}},
 	}
 }
 
@@ -72,7 +73,11 @@ func TestCausalProfile(t *testing.T) {
 
 func TestProfileCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c profileCache
+		var c cached[profile.Profile]
+		get := func(compute func() profile.Profile) profile.Profile {
+			p, _ := c.get(profileAge, profileRest, func() (profile.Profile, error) { return compute(), nil })
+			return p
+		}
 		computed := 0
 		takes := time.Duration(0)
 		compute := func() profile.Profile {
@@ -82,7 +87,7 @@ func TestProfileCache(t *testing.T) {
 		}
 		check := func(when string, want int) {
 			t.Helper()
-			if got := c.get(compute).Iterations; got != want {
+			if got := get(compute).Iterations; got != want {
 				t.Errorf("%s: profile %d, want %d", when, got, want)
 			}
 		}
@@ -101,7 +106,7 @@ func TestProfileCache(t *testing.T) {
 		takes = 0 // to wait for a mutex stops the bubble's time
 		var group sync.WaitGroup
 		for range 8 {
-			group.Go(func() { c.get(compute) })
+			group.Go(func() { get(compute) })
 		}
 		group.Wait()
 		check("eight at once", 4)
@@ -109,7 +114,7 @@ func TestProfileCache(t *testing.T) {
 		c.expire()
 		func() {
 			defer func() { _ = recover() }()
-			c.get(func() profile.Profile { panic("a source") })
+			get(func() profile.Profile { panic("a source") })
 		}()
 		check("after a panic", 5)
 	})

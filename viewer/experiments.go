@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
@@ -42,9 +41,3 @@ func (savedExperiments) Record(context.Context, time.Duration) error {
 func (savedExperiments) RecordTrace(context.Context, time.Duration, bool) (*causal.Trace, error) {
 	return nil, errSavedRecording
 }
-
-func parsePlan(doc []byte) (*plan.Plan, error) { return plan.Parse(doc) }
-
-func writeCoz(w io.Writer, p profile.Profile) error { return p.WriteCoz(w) }
-
-func writeSVG(w io.Writer, p profile.Profile) error { return p.WriteSVG(w) }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/internal/stacks/goroutines"
@@ -23,26 +22,12 @@ type goroutineLook struct {
 	at   time.Time
 	dump *goroutines.Dump
 	err  error
-	rest time.Duration // for which it stands
 }
 
-// goroutineCache has the last look at the goroutines.
-type goroutineCache struct {
-	mu   sync.Mutex
-	last goroutineLook
-}
-
-// now returns where the goroutines are, or were when they were looked at last.
-func (c *goroutineCache) now(look func() (*goroutines.Dump, error)) goroutineLook {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last.at.IsZero() || time.Since(c.last.at) >= c.last.rest {
-		start := time.Now()
-		dump, err := look()
-		at := time.Now()
-		c.last = goroutineLook{at, dump, err, max(goroutinesAge, goroutinesRest*at.Sub(start))}
-	}
-	return c.last
+// lookAt looks at the goroutines now. That it could not is an answer, which stands too.
+func lookAt(look func() (*goroutines.Dump, error)) goroutineLook {
+	dump, err := look()
+	return goroutineLook{time.Now(), dump, err}
 }
 
 // goroutinesJSON answers GET /api/v1/goroutines?format=json.
@@ -89,7 +74,7 @@ func (h *Handler) allGoroutines(w http.ResponseWriter, r *http.Request) {
 		}
 		least = n
 	}
-	look := h.goroutines.now(goroutines.Now)
+	look, _ := h.goroutines.get(goroutinesAge, goroutinesRest, func() (goroutineLook, error) { return lookAt(goroutines.Now), nil })
 	switch {
 	case look.err != nil:
 		writeError(w, http.StatusServiceUnavailable, "%s", look.err)

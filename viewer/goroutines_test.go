@@ -99,11 +99,15 @@ func TestGoroutinesJSON(t *testing.T) {
 // TestGoroutinesAreSeldomLookedAt checks that frequent requests get the last answer again.
 func TestGoroutinesAreSeldomLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c goroutineCache
+		var c cached[goroutineLook]
+		now := func(look func() (*goroutines.Dump, error)) goroutineLook {
+			l, _ := c.get(goroutinesAge, goroutinesRest, func() (goroutineLook, error) { return lookAt(look), nil })
+			return l
+		}
 		looks := 0
 		look := func() (*goroutines.Dump, error) { looks++; return &goroutines.Dump{Count: looks}, nil }
 		for range 30 {
-			if l := c.now(look); l.err != nil || l.dump.Count != looks || l.at.IsZero() {
+			if l := now(look); l.err != nil || l.dump.Count != looks || l.at.IsZero() {
 				t.Fatalf("%+v after %d looks", l, looks)
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -114,7 +118,7 @@ func TestGoroutinesAreSeldomLookedAt(t *testing.T) {
 		slow := func() (*goroutines.Dump, error) { looks++; time.Sleep(4 * time.Second); return &goroutines.Dump{}, nil }
 		time.Sleep(time.Second)
 		for range 40 {
-			c.now(slow)
+			now(slow)
 			time.Sleep(time.Second)
 		}
 		if looks != 4 {

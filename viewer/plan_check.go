@@ -41,7 +41,7 @@ func (h *Handler) checkPlan(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "plan: must be sent whole: %s", err)
 		return
 	}
-	p, err := parsePlan(document)
+	p, err := plan.Parse(document)
 	if err != nil {
 		problems, _ := errors.AsType[plan.Errors](err)
 		writeJSON(w, http.StatusUnprocessableEntity, problemsJSON{err.Error(), problems})

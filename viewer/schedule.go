@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -27,33 +26,6 @@ const (
 	reportTimeout = 6 * time.Second
 )
 
-// A reportCache takes one snapshot for concurrent requests. The zero value is ready
-// for use.
-type reportCache struct {
-	mu    sync.Mutex // held while a snapshot is taken: the second request waits for the first
-	until time.Time
-	last  *schedule.Report
-}
-
-// get returns a report that must not be changed.
-func (c *reportCache) get(ctx context.Context, s scheduled) (*schedule.Report, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Now().Before(c.until) {
-		return c.last, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
-	defer cancel()
-	began := time.Now()
-	report, err := s.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	done := time.Now()
-	c.last, c.until = report, done.Add(max(reportAge, reportRest*done.Sub(began)))
-	return report, nil
-}
-
 // scheduleJSON answers GET /api/v1/regions/schedule?name=&scope=.
 type scheduleJSON struct {
 	// Taken is when the window ended.
@@ -74,7 +46,11 @@ func (h *Handler) regionSchedule(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "schedule recorder: must be on: start the program with OTELPROF_SCHEDULE=on, or set it in the viewer's Sources")
 		return
 	}
-	report, err := h.splits.get(r.Context(), h.schedule)
+	report, err := h.splits.get(reportAge, reportRest, func() (*schedule.Report, error) {
+		ctx, cancel := context.WithTimeout(r.Context(), reportTimeout)
+		defer cancel()
+		return h.schedule.Snapshot(ctx)
+	})
 	if err != nil {
 		code := http.StatusServiceUnavailable
 		if errors.Is(err, schedule.ErrNotRecording) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
@@ -61,7 +62,7 @@ func TestNoRequestStopsTheProgramForLong(t *testing.T) {
 			asked++
 			shortest, code := time.Duration(math.MaxInt64), 0
 			for try := 0; try < tries && shortest > most; try++ {
-				h.goroutines, h.profiles, h.splits = goroutineCache{}, profileCache{}, reportCache{}
+				h.goroutines, h.profiles, h.splits = cached[goroutineLook]{}, cached[profile.Profile]{}, cached[*schedule.Report]{}
 				shortest = min(shortest, testutil.LongestStop(t, func() { code = ask(t, h, method, path, "").code }))
 			}
 			t.Logf("%s %s: %d, stopped for %v at a time", method, path, code, shortest)

@@ -41,6 +41,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
@@ -84,9 +85,9 @@ type Handler struct {
 	tracing    sync.Mutex // held while a trace is recorded and sent
 	detailed   sync.Mutex // held while all distributions are collected and sent
 	schedule   scheduled  // nil without a recorder
-	goroutines goroutineCache
-	splits     reportCache
-	profiles   profileCache
+	goroutines cached[goroutineLook]
+	splits     cached[*schedule.Report]
+	profiles   cached[profile.Profile]
 	service    string
 	saved      bool
 	since      time.Time // when the handler was made
