@@ -45,9 +45,9 @@ func TestRegions(t *testing.T) {
 func TestDistribution(t *testing.T) {
 	h := testHandler(t, nil)
 	at := func(name, query string) string {
-		return "/api/v1/regions/" + url.PathEscape(name) + "/distribution" + query
+		return "/api/v1/regions/distribution?name=" + url.QueryEscape(name) + query
 	}
-	got := decode[distributionJSON](t, ask(t, h, "GET", at("GET /items/{id}", "?scope=shop"), ""), 200)
+	got := decode[distributionJSON](t, ask(t, h, "GET", at("GET /items/{id}", "&scope=shop"), ""), 200)
 	var sum uint64
 	for i, b := range got.Bins {
 		sum += b.Count
@@ -59,7 +59,7 @@ func TestDistribution(t *testing.T) {
 	checkEqual(t, "name", got.Name, "GET /items/{id}")
 	none := decode[distributionJSON](t, ask(t, h, "GET", at("none yet", ""), ""), 200)
 	checkEqual(t, "bins of an empty region", len(none.Bins), 0)
-	errorOf(t, ask(t, h, "GET", at("a", "?scope=other"), ""), 404)
+	errorOf(t, ask(t, h, "GET", at("a", "&scope=other"), ""), 404)
 	errorOf(t, ask(t, h, "GET", at("unknown", ""), ""), 404)
 }
 

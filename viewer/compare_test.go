@@ -144,12 +144,12 @@ func TestCumulative(t *testing.T) {
 			t.Errorf("%s: buckets of %d values with sum %g, want %d with %d", r.Name, n, r.Cumulative.SumNs, r.Count, r.TotalNs)
 		}
 	}
-	path := "/api/v1/regions/" + url.PathEscape("GET /items/{id}") + "/distribution"
-	one := decode[distributionJSON](t, ask(t, h, "GET", path+"?scope=shop&scope_version=2&buckets=1", ""), 200)
+	path := "/api/v1/regions/distribution?name=" + url.QueryEscape("GET /items/{id}")
+	one := decode[distributionJSON](t, ask(t, h, "GET", path+"&scope=shop&scope_version=2&buckets=1", ""), 200)
 	if diff := cmp.Diff(list.Regions[0].Cumulative, one.Cumulative); diff != "" {
 		t.Errorf("list and region differ (-list +region):\n%s", diff)
 	}
-	errorOf(t, ask(t, h, "GET", path+"?scope=shop&scope_version=1", ""), 404)
+	errorOf(t, ask(t, h, "GET", path+"&scope=shop&scope_version=1", ""), 404)
 	if a := ask(t, h, "GET", "/api/v1/regions", ""); strings.Contains(a.body, "cumulative") {
 		t.Error("the distributions are sent to who has not asked")
 	}

@@ -110,7 +110,7 @@ func TestMountedBelowAPrefix(t *testing.T) {
 	h := testHandler(t, nil)
 	mux := http.NewServeMux()
 	mux.Handle("/debug/otelprof/", http.StripPrefix("/debug/otelprof", h))
-	for _, p := range []string{"", "assets/app.mjs", "api/v1/regions", "api/v1/regions/GET%20%2Fitems%2F%7Bid%7D/distribution", "healthz"} {
+	for _, p := range []string{"", "assets/app.mjs", "api/v1/regions", "api/v1/regions/distribution?name=GET%20%2Fitems%2F%7Bid%7D", "healthz"} {
 		if a := ask(t, mux, "GET", "/debug/otelprof/"+p, ""); a.code != 200 {
 			t.Errorf("%q below the prefix: %d %s", p, a.code, a.body)
 		}

@@ -129,14 +129,10 @@ func regionOf(s *spans.RegionStats) regionJSON {
 	return r
 }
 
-// nameAsked returns the name of the region that a request is about: ?name=, which can be any, or a
-// segment of the path, which cannot be "", "." or "/". JSON has U+FFFD for each byte that is not
-// UTF-8, and so has who asks.
+// nameAsked returns the name of the region that a request is about. JSON has U+FFFD for each byte
+// that is not UTF-8, and so has who asks.
 func (h *Handler) nameAsked(r *http.Request) string {
-	name := r.PathValue("name")
-	if name == "" {
-		name = r.URL.Query().Get("name")
-	}
+	name := r.URL.Query().Get("name")
 	if strings.ContainsRune(name, utf8.RuneError) {
 		for _, s := range h.regions() {
 			if string([]rune(s.Name)) == name {

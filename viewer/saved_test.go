@@ -37,18 +37,18 @@ func TestSaved(t *testing.T) {
 	}
 	got := decode[regionsJSON](t, ask(t, h, "GET", "/api/v1/regions", ""), 200)
 	checkEqual(t, "error", got.RelativeError, 0.003)
-	checkEqual(t, "error of a region", decode[distributionJSON](t, ask(t, h, "GET", "/api/v1/regions/a/distribution", ""), 200).RelativeError, 0.003)
+	checkEqual(t, "error of a region", decode[distributionJSON](t, ask(t, h, "GET", "/api/v1/regions/distribution?name=a", ""), 200).RelativeError, 0.003)
 	checkEqual(t, "plan", decode[profile.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200).PlanID, "night")
 	state := decode[planJSON](t, ask(t, h, "GET", "/api/v1/causal/plan", ""), 200)
 	checkEqual(t, "state", state.Status.State, causal.StateStopped)
-	split := decode[scheduleJSON](t, ask(t, h, "GET", "/api/v1/regions/a/schedule", ""), 200)
+	split := decode[scheduleJSON](t, ask(t, h, "GET", "/api/v1/regions/schedule?name=a", ""), 200)
 	if len(split.Regions) != 1 || split.Regions[0].Count != 2 || split.WindowNs != 1e9 {
 		t.Errorf("schedule of a: %+v, want that of the trace", split)
 	}
 	if page := ask(t, h, "GET", "/", "").body; !strings.Contains(page, `data-saved="true"`) || !strings.Contains(page, `href="#/compare"`) {
 		t.Error("the page does not know that it shows saved runs")
 	}
-	if a := ask(t, h, "GET", "/api/v1/regions/a/stacks", ""); a.code != 200 {
+	if a := ask(t, h, "GET", "/api/v1/regions/stacks?name=a", ""); a.code != 200 {
 		t.Errorf("stacks of a: %d, %s", a.code, a.body)
 	}
 	if a := ask(t, h, "DELETE", "/api/v1/causal/plan", "", header("Authorization", "Bearer "+testToken)); a.code != 200 {
@@ -81,8 +81,8 @@ func TestRuns(t *testing.T) {
 			t.Errorf("run %s: %s", n, got)
 		}
 	}
-	for _, path := range []string{"runs/0/regions", "regions", "regions/a/distribution"} {
-		if got := errorOf(t, ask(t, h, "GET", "/api/v1/"+path+"?buckets=2", ""), 400); got != `buckets "2": must be 0, 1 or coarse` {
+	for _, path := range []string{"runs/0/regions?", "regions?", "regions/distribution?name=a&"} {
+		if got := errorOf(t, ask(t, h, "GET", "/api/v1/"+path+"buckets=2", ""), 400); got != `buckets "2": must be 0, 1 or coarse` {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

@@ -39,16 +39,16 @@ func TestRegionSchedule(t *testing.T) {
 	f := &fakeSchedule{}
 	h := testHandler(t, nil)
 	h.schedule = f
-	const path = "/api/v1/regions/GET%20%2Fitems%2F%7Bid%7D/schedule"
+	const path = "/api/v1/regions/schedule?name=GET%20%2Fitems%2F%7Bid%7D"
 	got := decode[scheduleJSON](t, ask(t, h, "GET", path, ""), 200)
 	if len(got.Regions) != 2 || got.WindowNs != 10e9 || got.Partial != 4 || !got.Taken.Equal(testStart) {
 		t.Errorf("schedule %+v, want both regions of the name", got)
 	}
-	got = decode[scheduleJSON](t, ask(t, h, "GET", path+"?scope=http", ""), 200)
+	got = decode[scheduleJSON](t, ask(t, h, "GET", path+"&scope=http", ""), 200)
 	if len(got.Regions) != 1 || got.Regions[0].Count != 8 || got.Regions[0].Self.Blocked["sync"] != 1 {
 		t.Errorf("schedule %+v, want the region of scope http", got)
 	}
-	got = decode[scheduleJSON](t, ask(t, h, "GET", "/api/v1/regions/none/schedule", ""), 200)
+	got = decode[scheduleJSON](t, ask(t, h, "GET", "/api/v1/regions/schedule?name=none", ""), 200)
 	if got.Regions == nil || len(got.Regions) != 0 {
 		t.Errorf("schedule %+v, want an empty list", got)
 	}
@@ -58,7 +58,7 @@ func TestRegionSchedule(t *testing.T) {
 }
 
 func TestRegionScheduleErrors(t *testing.T) {
-	const path = "/api/v1/regions/b/schedule"
+	const path = "/api/v1/regions/schedule?name=b"
 	h := testHandler(t, nil)
 	errorOf(t, ask(t, h, "GET", path, ""), 404)
 	h.schedule = &fakeSchedule{err: schedule.ErrNotRecording}

@@ -71,7 +71,7 @@ func stacksHandler(t *testing.T) (*Handler, *fakeStacks) {
 	return h, f
 }
 
-const itemsStacks = "/api/v1/regions/GET%20%2Fitems%2F%7Bid%7D/stacks"
+const itemsStacks = "/api/v1/regions/stacks?name=GET%20%2Fitems%2F%7Bid%7D"
 
 func TestProcessStacks(t *testing.T) {
 	h, f := stacksHandler(t)
@@ -89,11 +89,11 @@ func TestRegionStacks(t *testing.T) {
 	h, _ := stacksHandler(t)
 	got := decode[stacksAnswer](t, ask(t, h, "GET", itemsStacks, ""), 200)
 	checkEqual(t, "both scopes", []any{got.Region, got.Tree.Samples, len(got.Regions)}, "[GET /items/{id} 160 2]")
-	got = decode[stacksAnswer](t, ask(t, h, "GET", itemsStacks+"?scope=http", ""), 200)
+	got = decode[stacksAnswer](t, ask(t, h, "GET", itemsStacks+"&scope=http", ""), 200)
 	checkEqual(t, "one scope", []any{got.Tree.Samples, len(got.Regions), got.Tree.TooFew}, "[60 1 true]")
-	got = decode[stacksAnswer](t, ask(t, h, "GET", "/api/v1/regions/a/stacks", ""), 200)
+	got = decode[stacksAnswer](t, ask(t, h, "GET", "/api/v1/regions/stacks?name=a", ""), 200)
 	checkEqual(t, "without samples", []any{got.Tree.Samples, len(got.Regions), got.Tree.TooFew}, "[0 0 true]")
-	checkEqual(t, "unknown", errorOf(t, ask(t, h, "GET", "/api/v1/regions/zzz/stacks", ""), 404), `region "zzz": must be the name of a measured region`)
+	checkEqual(t, "unknown", errorOf(t, ask(t, h, "GET", "/api/v1/regions/stacks?name=zzz", ""), 404), `region "zzz": must be the name of a measured region`)
 }
 
 func TestSessionStacks(t *testing.T) {
@@ -113,7 +113,7 @@ func TestStacksFormats(t *testing.T) {
 		"folded":     {"text/plain; charset=utf-8", "main.main;shop.sql 100\n"},
 		"svg":        {"image/svg+xml", "GET /items/{id}"},
 	} {
-		a := ask(t, h, "GET", itemsStacks+"?format="+format, "")
+		a := ask(t, h, "GET", itemsStacks+"&format="+format, "")
 		if a.code != 200 || a.header.Get("Content-Type") != want.contentType || !strings.Contains(a.body, want.contains) {
 			t.Errorf("%s: %d %q %.200s", format, a.code, a.header.Get("Content-Type"), a.body)
 		}
@@ -133,8 +133,8 @@ func TestStacksRefuses(t *testing.T) {
 		"seconds=1h": `seconds "1h": must be an integer in [0, 3600], 0 for all`,
 		"lines=yes":  `lines "yes": must be 0 or 1`,
 	} {
-		for _, path := range []string{"/api/v1/stacks", itemsStacks, "/api/v1/sessions/" + testID(1).String() + "/stacks"} {
-			checkEqual(t, path+query, errorOf(t, ask(t, h, "GET", path+"?"+query, ""), 400), want)
+		for _, path := range []string{"/api/v1/stacks?", itemsStacks + "&", "/api/v1/sessions/" + testID(1).String() + "/stacks?"} {
+			checkEqual(t, path+query, errorOf(t, ask(t, h, "GET", path+query, ""), 400), want)
 		}
 	}
 	without := testHandler(t, nil)

@@ -42,7 +42,7 @@ func TestNoRequestStopsTheProgramForLong(t *testing.T) {
 	defer all.Wait()
 	defer close(quit)
 
-	values := strings.NewReplacer("{$}", "", "/regions/{name}", "/regions/work", "{name}", "app.mjs", "regions/distribution", "regions/distribution?name=work",
+	values := strings.NewReplacer("{$}", "", "{name}", "app.mjs", "regions/distribution", "regions/distribution?name=work",
 		"regions/stacks", "regions/stacks?name=work", "regions/schedule", "regions/schedule?name=work", "{id}", id, "{number}", "0", "/highrate", "/highrate?seconds=1")
 	asked := 0
 	table := h.table()

@@ -319,7 +319,7 @@ func TestViewExecutionTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Shutdown(t.Context())
-	if body, err := fetch(server.URL() + "api/v1/regions/pay/schedule"); err != nil || !strings.Contains(body, `"scope":"shop","name":"pay","count":3`) {
+	if body, err := fetch(server.URL() + "api/v1/regions/schedule?name=pay"); err != nil || !strings.Contains(body, `"scope":"shop","name":"pay","count":3`) {
 		t.Errorf("schedule: %s, %v; want the three spans", body, err)
 	}
 	shop := openShop(t)
