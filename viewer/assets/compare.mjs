@@ -94,7 +94,7 @@ export function effectWords({ d, clear }) {
   return size < 0.2 ? word : `${word}, ${d < 0 ? "faster" : "slower"}${clear ? "" : ", perhaps by chance"}`;
 }
 
-/** isClear tells whether Cohen's d is at least small, and further from zero than chance takes it (95 %). */
+/** isClear reports whether Cohen's d is at least small, and further from zero than chance takes it (95 %). */
 function isClear(d, n, m) {
   return Math.abs(d) >= 0.2 && (!Number.isFinite(d) || Math.abs(d) > 1.96 * Math.sqrt((n + m) / (n * m) + d ** 2 / (2 * (n + m))));
 }

@@ -47,11 +47,12 @@ export function install(answers = {}) {
     body, activeElement: body, hidden: false,
     createElement: (tag) => new Element(tag), createElementNS: (_, tag) => new Element(tag), addEventListener() {}, removeEventListener() {},
   };
+  globalThis.window = { matchMedia: () => ({ matches: false }), innerWidth: 1000 };
   globalThis.getSelection = () => ({ isCollapsed: true, toString: () => "" });
   const kept = new Map();
   globalThis.sessionStorage = { getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v), removeItem: (k) => kept.delete(k) };
   globalThis.fetch = async (path, options) => {
-    const answer = answers[path.replace("api/v1/", "")];
+    const answer = answers[path.replace("api/v1/", "")] ?? answers[path.replace("api/v1/", "").split("?")[0]];
     const { status = 200, body: json } = typeof answer === "function" ? await answer(options) : { body: answer };
     return { ok: status < 300, status, statusText: "", json: async () => json };
   };

@@ -5,6 +5,9 @@ import { Poller } from "../assets/api.mjs";
 import { compareBar, currentMark } from "../assets/comparison.mjs";
 import { h, keyed, once } from "../assets/dom.mjs";
 import { statusBar } from "../assets/plan.mjs";
+import { regionsView } from "../assets/regions.mjs";
+import { tables } from "../assets/schedule.mjs";
+import { sessionView } from "../assets/session.mjs";
 import { droppedText } from "../assets/sessions.mjs";
 
 test("rows of one key are as many as there are items, however often they are drawn", () => {
@@ -91,4 +94,41 @@ test("all that was left out is said", () => {
   for (const [key, text] of [["unwanted", /3 sessions not kept/], ["revisions", /3 sessions without spans that ended late/], ["hook_panics", /3 calls of hooks panicked/]]) {
     assert.match(droppedText({ ...none, [key]: 3 }), text);
   }
+});
+
+test("a window of time has an end, which stays true", () => {
+  install();
+  const [note] = tables({ regions: [], window_ns: 10e9, taken: "2026-01-01T00:00:00Z" });
+  assert.match(note.textContent, /within the 10 s until \d\d:00:00\.$/);
+});
+
+test("a session is not kept any more only where the process says that it knows none", () => {
+  install();
+  const view = sessionView({ id: "1", query: new URLSearchParams() });
+  const gone = view.el.all().find((e) => e.tag === "h2" && e.textContent === "This session is not kept any more").parent;
+  assert.equal(view.refused({ status: 503 }), false);
+  assert.equal(gone.hidden, true);
+  assert.equal(view.refused({ status: 404 }), true);
+  assert.equal(gone.hidden, false);
+});
+
+test("a link opens the region of that very name, and a failed request leaves what was known", async () => {
+  const region = (name, count) => ({ scope: "", name, kind: "server", count, errors: 0, self_ns: 1, self_share: 0.1, total_ns: 1, mean_ns: 1, min_ns: 1, max_ns: 1, p50_ns: 1, p90_ns: 1, p99_ns: 1, p999_ns: 1, relative_error: 0 });
+  const answers = { "regions/distribution": () => ({ body: { bins: [{ low_ns: 0, high_ns: 1, count: 7 }] } }) };
+  install(answers);
+  const view = regionsView({ query: new URLSearchParams({ q: "GET /items" }), remember() {} });
+  const show = async (count) => {
+    const of = ["GET /items/{id}", "GET /items"].map((name) => region(name, count));
+    view.render({ regions: of, dropped: {}, relative_error: 0 });
+    await settle();
+    return view.el.all().filter((e) => e.tag === "tbody" && e.children[1]?.getAttribute("class") === "detail" && !e.children[1].hidden);
+  };
+  const [open, ...more] = await show(1);
+  assert.equal(more.length, 0);
+  assert.match(open.textContent, /^GET \/itemsserver/);
+  const drawn = open.children[1].textContent;
+  assert.match(drawn, /Durations/);
+  answers["regions/distribution"] = () => ({ status: 503, body: { error: "busy" } });
+  await show(2);
+  assert.equal(open.children[1].textContent, drawn);
 });
