@@ -88,9 +88,7 @@ type lookingWriter struct {
 }
 
 func (w *lookingWriter) Write(b []byte) (int, error) {
-	if w.alone = !w.h.detailed.TryLock(); !w.alone {
-		w.h.detailed.Unlock()
-	}
+	w.alone = len(w.h.detailed) == 1
 	return w.deadlineWriter.Write(b)
 }
 
@@ -110,11 +108,24 @@ func TestDetailedAnswersComeOneAtATime(t *testing.T) {
 		if left := time.Until(w.deadline); w.Code != 200 || w.alone != alone || (left > 0) != alone || left > detailDeadline {
 			t.Errorf("%s: %d, alone %v, deadline in %v; want %v, and then within %v", path, w.Code, w.alone, left, alone, detailDeadline)
 		}
-		if !h.detailed.TryLock() {
+		if len(h.detailed) != 0 {
 			t.Fatalf("%s: others wait after the answer", path)
 		}
-		h.detailed.Unlock()
 	}
+}
+
+// TestDetailedAnswersDoNotWaitForever holds one whose reader no deadline ends.
+func TestDetailedAnswersDoNotWaitForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := testHandler(t, nil)
+		h.detailed <- struct{}{}
+		began := time.Now()
+		errorOf(t, ask(t, h, "GET", "/api/v1/regions?buckets=1", ""), 503)
+		checkEqual(t, "waited", time.Since(began), detailDeadline)
+		checkEqual(t, "without buckets", ask(t, h, "GET", "/api/v1/regions", "").code, 200)
+		time.AfterFunc(time.Second, func() { <-h.detailed })
+		checkEqual(t, "after the other", ask(t, h, "GET", "/api/v1/regions?buckets=1", "").code, 200)
+	})
 }
 
 // TestRecordingMayWaitForAnother wants a deadline of its own for what may take two recordings.
@@ -166,8 +177,8 @@ func TestSlowReportsStandForLonger(t *testing.T) {
 	})
 }
 
-// TestSpansThatShareAnID wants a form of OTLP in which each span has its own: spans without one have
-// their caller's.
+// TestSpansThatShareAnID wants a form of OTLP in which each span has its own ID: spans without one
+// have their caller's.
 func TestSpansThatShareAnID(t *testing.T) {
 	s := testSession(0)
 	shared := trace.SpanID{7: 9}

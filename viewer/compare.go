@@ -114,8 +114,7 @@ func (h *Handler) runRegions(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
-	if of != noBuckets {
-		defer h.inDetail(w)()
-	}
-	writeJSON(w, http.StatusOK, regionsOf(h.runs[n].Regions, nil, h.runs[n].RelativeError, of))
+	h.inDetail(w, r, of, func() {
+		writeJSON(w, http.StatusOK, regionsOf(h.runs[n].Regions, nil, h.runs[n].RelativeError, of))
+	})
 }

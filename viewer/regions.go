@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,24 +58,34 @@ func (h *Handler) listRegions(w http.ResponseWriter, request *http.Request) {
 		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
-	if detail != noBuckets {
-		defer h.inDetail(w)()
-	}
-	out := regionsOf(h.regions(), h.countersByRegion(), h.leastError, detail)
-	out.Dropped, out.Since = h.dropped(), h.since
-	writeJSON(w, http.StatusOK, out)
+	h.inDetail(w, request, detail, func() {
+		out := regionsOf(h.regions(), h.countersByRegion(), h.leastError, detail)
+		out.Dropped, out.Since = h.dropped(), h.since
+		writeJSON(w, http.StatusOK, out)
+	})
 }
 
 // detailDeadline is how long a client may take to read all distributions.
 const detailDeadline = 10 * time.Second
 
-// inDetail waits until no other answer with all distributions is in memory, some 40 kB for each
-// region, and keeps others waiting until what it returns is called. A reader that does not read
-// holds it no longer than the deadline.
-func (h *Handler) inDetail(w http.ResponseWriter) (done func()) {
-	h.detailed.Lock()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(detailDeadline))
-	return h.detailed.Unlock
+// inDetail calls answer while no other answer with all distributions is in memory, some 40 kB for
+// each region. It waits for the other, and a reader that does not read has no longer than the
+// deadline.
+func (h *Handler) inDetail(w http.ResponseWriter, r *http.Request, of detail, answer func()) {
+	if of == noBuckets {
+		answer()
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), detailDeadline)
+	defer cancel()
+	select {
+	case h.detailed <- struct{}{}:
+		defer func() { <-h.detailed }()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(detailDeadline))
+		answer()
+	case <-ctx.Done(): // its reader has no deadline, behind a writer of the application's own
+		writeError(w, http.StatusServiceUnavailable, "buckets: another answer that has them is being read: try again")
+	}
 }
 
 // regionsOf orders regions and adds up what they are parts of.

@@ -82,9 +82,9 @@ type Handler struct {
 	stacks     sampled     // nil without a profiler
 	sampling   sync.Mutex  // held while samples are taken at a high rate
 	highRate   atomic.Pointer[stacks.Recording]
-	tracing    sync.Mutex // held while a trace is recorded and sent
-	detailed   sync.Mutex // held while all distributions are collected and sent
-	schedule   scheduled  // nil without a recorder
+	tracing    sync.Mutex    // held while a trace is recorded and sent
+	detailed   chan struct{} // full while all distributions are collected and sent
+	schedule   scheduled     // nil without a recorder
 	goroutines cached[goroutineLook]
 	splits     cached[*schedule.Report]
 	profiles   cached[profile.Profile]
@@ -123,6 +123,7 @@ func NewHandler(src Sources, opts ...Option) (*Handler, error) {
 		store:    src.Store,
 		service:  src.Service,
 		since:    time.Now().UTC(),
+		detailed: make(chan struct{}, 1),
 		config:   c,
 		origins:  http.NewCrossOriginProtection(),
 		mux:      http.NewServeMux(),

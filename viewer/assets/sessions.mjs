@@ -93,7 +93,7 @@ export function sessionsView(context) {
   };
 }
 
-/** droppedText tells what never reached the list, "" for nothing. */
+/** droppedText says what never reached the list, "" for nothing. */
 export function droppedText(d) {
   const lost = d.queue_full + d.store_error;
   const parts = [];
