@@ -19,6 +19,7 @@ type seriesKey struct {
 	unit    string // of the counters
 	source  string // of the counters
 	process string // all of the resource
+	variant string // schema URL and attributes of the scope
 	regionKey
 }
 
@@ -143,6 +144,7 @@ func (k seriesKey) with(attributes pcommon.Map) seriesKey {
 	}
 	k.scope, k.version = textOf(attributes, naming.RegionScopeKey), textOf(attributes, naming.RegionScopeVersionKey)
 	k.source = textOf(attributes, naming.CounterSourceKey)
+	k.variant = textOf(attributes, naming.RegionScopeSchemaURLKey) + " " + textOf(attributes, naming.RegionScopeAttributesKey)
 	return k
 }
 

@@ -52,6 +52,7 @@ type export struct {
 	self       float64
 	errors     int64
 	regionName string
+	schemaURL  string // of the scope
 }
 
 func (e export) line(t *testing.T) string {
@@ -69,6 +70,7 @@ func (e export) line(t *testing.T) string {
 	region := func(m pcommon.Map) {
 		m.PutStr(string(naming.RegionNameKey), e.regionName)
 		m.PutStr(string(naming.RegionScopeKey), "s")
+		m.PutStr(string(naming.RegionScopeSchemaURLKey), e.schemaURL)
 	}
 	start, at := pcommon.Timestamp(e.start)*1e9, pcommon.Timestamp(e.at)*1e9
 	m := sm.Metrics().AppendEmpty()
@@ -150,6 +152,10 @@ func TestMetrics(t *testing.T) {
 		{"processes are added", []export{
 			{process: "a", start: 1, at: 3, durations: durations(t, 1000), self: 2, errors: 3},
 			{process: "b", start: 1, at: 3, durations: durations(t, 100), self: 1, errors: 1},
+		}, 1100, 4, 3 * time.Second, 1_000_000},
+		{"versions of a scope's schema are added", []export{
+			{schemaURL: "a", start: 1, at: 3, durations: durations(t, 1000), self: 2, errors: 3},
+			{schemaURL: "b", start: 1, at: 3, durations: durations(t, 100), self: 1, errors: 1},
 		}, 1100, 4, 3 * time.Second, 1_000_000},
 		{"deltas are added", []export{
 			{start: 1, at: 2, durations: durations(t, 1000), self: 2, errors: 3, delta: true},
