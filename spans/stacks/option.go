@@ -38,7 +38,7 @@ type config struct {
 }
 
 func newConfig(opts []Option) (config, error) {
-	c := config{hz: 100, window: 5 * time.Second, history: 5 * time.Minute, source: runtimeSource{}}
+	c := config{hz: 100, window: 5 * time.Second, history: 5 * time.Minute}
 	for _, o := range opts {
 		c = o.apply(c)
 	}

@@ -100,6 +100,9 @@ func NewProfiler(opts ...Option) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.source == nil {
+		c.source = new(runtimeSource)
+	}
 	h := newHook(c.unsampled, c.spans)
 	p := &Profiler{
 		config:  c,
@@ -187,8 +190,15 @@ func (p *Profiler) start() {
 
 // flush gets the samples that the runtime still keeps, which it hands out when they are many, or
 // at the end: so it ends the profile and begins the next one. It reports whether sampling is on.
+// In between it lets go of the CPU profile: other code that has asked to stop it meanwhile waits
+// for that.
 func (p *Profiler) flush() bool {
 	if !p.finish() {
+		return false
+	}
+	p.config.source.release()
+	if err := p.config.source.take(); err != nil {
+		p.lose(err.Error())
 		return false
 	}
 	p.start()
@@ -197,17 +207,15 @@ func (p *Profiler) flush() bool {
 
 // finish takes the last samples. It reports false if there was nothing to end.
 func (p *Profiler) finish() bool {
-	select {
-	case <-p.reading: // other code ended it, and may have begun a profile of its own
-		p.lose()
-	default:
-	}
 	if p.reading == nil {
 		return false
 	}
-	p.config.source.stop()
+	ours := p.config.source.stop()
 	<-p.reading
-	return true
+	if !ours {
+		p.lose("they stopped ours")
+	}
+	return ours
 }
 
 // end switches sampling off.
@@ -220,11 +228,11 @@ func (p *Profiler) end(next State) {
 	p.become(next, "")
 }
 
-// lose takes note that other code has ended our profile.
-func (p *Profiler) lose() {
+// lose takes note that other code has ended our profile, or holds the next one.
+func (p *Profiler) lose(reason string) {
 	p.hook.on.Store(false)
 	p.ended()
-	p.become(Busy, "they stopped ours")
+	p.become(Busy, reason)
 }
 
 func (p *Profiler) ended() {
@@ -247,7 +255,6 @@ func (p *Profiler) become(s State, reason string) {
 }
 
 func (p *Profiler) read(done chan<- struct{}) {
-	defer close(done)
 	for first := true; ; {
 		data, tags, eof := p.config.source.read()
 		if len(data) > 0 {
@@ -255,6 +262,9 @@ func (p *Profiler) read(done chan<- struct{}) {
 			first = false
 		}
 		if eof {
+			letGo := p.config.source.letGo() // that of this profile: another one may follow done
+			close(done)
+			letGo()
 			return
 		}
 	}

@@ -52,7 +52,17 @@ func (s *fakeSource) start(hz int) {
 	s.records, s.tags = []uint64{3, 0, uint64(hz)}, []unsafe.Pointer{nil}
 }
 
-func (s *fakeSource) stop() { close(s.ended) }
+func (s *fakeSource) stop() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.taken {
+		return false
+	}
+	close(s.ended)
+	return true
+}
+
+func (s *fakeSource) letGo() func() { return func() {} }
 
 // read gives nothing before the end, as the runtime does with few samples.
 func (s *fakeSource) read() ([]uint64, []unsafe.Pointer, bool) {

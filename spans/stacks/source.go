@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -16,37 +17,69 @@ type source interface {
 	// it.
 	take() error
 	release()
-	// start begins to sample, and stop ends it.
+	// start begins to sample. Stop ends it, and reports whether it has: if not, other code has
+	// ended it, and may hold the CPU profile by now.
 	start(hz int)
-	stop()
-	// read waits for samples. After eof, which comes after stop, there are none. Samples that are
-	// few may come no earlier than that.
+	stop() bool
+	// read waits for samples. After eof, which comes when sampling has ended, there are none.
+	// Samples that are few may come no earlier than that.
 	read() (data []uint64, tags []unsafe.Pointer, eof bool)
+	// letGo is called at eof. What it returns lets other code that has ended the sampling have the
+	// CPU profile, and is called when it is known that all samples have been read.
+	letGo() func()
 }
 
 // runtimeSource is the runtime's CPU profile.
-type runtimeSource struct{}
+type runtimeSource struct {
+	held *heldWrite
+	// ended is set by the one that ends sampling: by stop, or for other code.
+	ended atomic.Bool
+}
 
 // take takes the CPU profile by runtime/pprof, so that other code that asks for it gets the
 // error that it is in use. What package pprof begins then, at its fixed 100 Hz, ends at once:
-// it has read to the end when it writes its empty profile, and waits for StopCPUProfile. In
-// between the runtime's profile can be had at any rate, and read here.
-func (runtimeSource) take() error {
-	empty := &firstWrite{done: make(chan struct{})}
-	if err := pprof.StartCPUProfile(empty); err != nil {
+// it has read to the end when it writes its empty profile, and is held there. In between the
+// runtime's profile can be had at any rate, and read here. Other code's StopCPUProfile waits for
+// that write, so that it does not return before all has been read: what was left would be taken
+// for the beginning of its next profile, and package pprof panics at that.
+func (s *runtimeSource) take() error {
+	held := &heldWrite{begun: make(chan struct{}), over: make(chan struct{})}
+	if err := pprof.StartCPUProfile(held); err != nil {
 		return err
 	}
 	runtime.SetCPUProfileRate(0)
-	<-empty.done
+	<-held.begun
+	s.held = held
 	return nil
 }
 
-func (runtimeSource) release() { pprof.StopCPUProfile() }
+func (s *runtimeSource) release() {
+	close(s.held.over)
+	pprof.StopCPUProfile()
+}
 
-func (runtimeSource) start(hz int) { runtime.SetCPUProfileRate(hz) }
-func (runtimeSource) stop()        { runtime.SetCPUProfileRate(0) }
+func (s *runtimeSource) start(hz int) {
+	s.ended.Store(false)
+	runtime.SetCPUProfileRate(hz)
+}
 
-func (runtimeSource) read() (data []uint64, tags []unsafe.Pointer, eof bool) {
+func (s *runtimeSource) stop() bool {
+	if s.ended.Swap(true) {
+		return false
+	}
+	runtime.SetCPUProfileRate(0)
+	return true
+}
+
+func (s *runtimeSource) letGo() func() {
+	if s.ended.Swap(true) {
+		return func() {} // by stop: release follows
+	}
+	held := s.held
+	return func() { close(held.over) }
+}
+
+func (*runtimeSource) read() (data []uint64, tags []unsafe.Pointer, eof bool) {
 	data, tags, eof = readProfile()
 	if len(data) == 0 && !eof {
 		time.Sleep(100 * time.Millisecond) // systems on which reading does not wait
@@ -54,15 +87,16 @@ func (runtimeSource) read() (data []uint64, tags []unsafe.Pointer, eof bool) {
 	return data, tags, eof
 }
 
-// firstWrite says when the first bytes come.
-type firstWrite struct {
-	once sync.Once
-	done chan struct{}
+// heldWrite says when its first write begins, and holds it until it is over.
+type heldWrite struct {
+	once        sync.Once
+	begun, over chan struct{}
 }
 
-var _ io.Writer = (*firstWrite)(nil)
+var _ io.Writer = (*heldWrite)(nil)
 
-func (w *firstWrite) Write(b []byte) (int, error) {
-	w.once.Do(func() { close(w.done) })
-	return len(b), nil
+func (w *heldWrite) Write([]byte) (int, error) {
+	w.once.Do(func() { close(w.begun) })
+	<-w.over
+	return 0, io.ErrClosedPipe // else a compressor is made, of a megabyte, for nothing
 }
