@@ -149,6 +149,10 @@ func (a *analysis) goroutine(id trace.GoID) *goroutine {
 func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransition) {
 	id := s.Resource.Goroutine()
 	g := a.goroutine(id)
+	from, to := s.Goroutine()
+	if from == to && g.class != unknown {
+		return // each generation of a trace, about a second, repeats all states, without their reasons
+	}
 	g.advance(at)
 	if waker := a.goroutines[by]; waker != nil && by != id && g.waitsForOthers() {
 		waker.ends(at-g.waits, at)
@@ -159,7 +163,7 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	if a.waits != nil {
 		a.waits.turn(g, at, s.Stack, g.class)
 	}
-	if _, to := s.Goroutine(); to == trace.GoNotExist {
+	if to == trace.GoNotExist {
 		delete(a.goroutines, id) // a region that is open on it can only end elsewhere
 	}
 }

@@ -88,6 +88,38 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// Each generation of a trace has the state of each goroutine once more, without a reason: a wait
+// over it is one wait, for what it began for.
+func TestWaitOverGenerations(t *testing.T) {
+	s := newWaitScript(t)
+	s.state(trace.GoUndetermined, trace.GoRunning, "")
+	s.mark(1, "otelprof+1 0 0 0 waits")
+	s.mark(2, "otelprof+2 0 0 0 sends")
+	s.state(trace.GoRunning, trace.GoWaiting, "chan receive")
+	s.at += 5
+	s.state(trace.GoWaiting, trace.GoWaiting, "")
+	s.at += 7
+	transition := trace.MakeGoStateTransition(1, trace.GoWaiting, trace.GoRunnable)
+	play(s, 2, trace.EventStateTransition, transition)
+	s.state(trace.GoRunnable, trace.GoRunning, "")
+	s.mark(1, "otelprof-1")
+	s.mark(2, "otelprof-2")
+	report := s.a.finish()
+	got := map[string]Region{}
+	for _, r := range report.Regions {
+		got[r.Name] = r
+	}
+	if diff := cmp.Diff(blocked(reasonChanReceive, 12), got["waits"].Self.Blocked); diff != "" {
+		t.Errorf("blocked (-want +got):\n%s", diff)
+	}
+	if got["sends"].Awaited != 12 {
+		t.Errorf("awaited %d, want all 12", got["sends"].Awaited)
+	}
+	if diff := cmp.Diff(map[string]int64{"waits/chan receive": 12}, waited(s.a.offCPU())); diff != "" {
+		t.Errorf("profile (-want +got):\n%s", diff)
+	}
+}
+
 func TestGoroutineEndsBeforeItsRegion(t *testing.T) {
 	s := newScript(t)
 	s.state(trace.GoUndetermined, trace.GoRunning, "")
