@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -86,6 +87,67 @@ func (s *SessionRecord) SizeBytes() int {
 		return s.size()
 	}
 	return s.sizeBytes
+}
+
+// size is about what the record holds in memory. The strings of keys are shared with the program,
+// names of spans and events, and values, are counted.
+func (s *SessionRecord) size() int {
+	const (
+		recordBytes = 200
+		spanBytes   = 300
+		eventBytes  = 80
+	)
+	n := recordBytes + attributeBytes(s.Attributes)
+	for i := range s.Spans {
+		span := &s.Spans[i]
+		n += spanBytes + len(span.Name) + len(span.StatusText) + attributeBytes(span.Attributes)
+		for _, e := range span.Events {
+			n += eventBytes + len(e.Name) + attributeBytes(e.Attributes)
+		}
+		for _, l := range span.Links {
+			n += eventBytes + attributeBytes(l.Attributes)
+		}
+	}
+	return n
+}
+
+func attributeBytes(kvs []attribute.KeyValue) (n int) {
+	const bytes = int(unsafe.Sizeof(attribute.KeyValue{}))
+	for _, kv := range kvs {
+		n += bytes + valueBytes(kv.Value)
+	}
+	return n
+}
+
+// valueBytes is what a value holds beside its own words.
+func valueBytes(v attribute.Value) (n int) {
+	const wordBytes, stringBytes = 8, int(unsafe.Sizeof(""))
+	switch v.Type() {
+	case attribute.STRING:
+		return len(v.AsString())
+	case attribute.BYTESLICE:
+		return len(v.AsByteSlice())
+	case attribute.BOOLSLICE:
+		return len(v.AsBoolSlice())
+	case attribute.INT64SLICE:
+		return wordBytes * len(v.AsInt64Slice())
+	case attribute.FLOAT64SLICE:
+		return wordBytes * len(v.AsFloat64Slice())
+	case attribute.STRINGSLICE:
+		for _, s := range v.AsStringSlice() {
+			n += stringBytes + len(s)
+		}
+	case attribute.SLICE:
+		for _, one := range v.AsSlice() {
+			n += int(unsafe.Sizeof(one)) + valueBytes(one)
+		}
+	case attribute.MAP:
+		for _, kv := range v.AsMap() {
+			n += len(kv.Key)
+		}
+		n += attributeBytes(v.AsMap())
+	}
+	return n
 }
 
 // A SpanRecord is one finished span of a session.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -142,41 +141,4 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 			})
 		}
 	}
-}
-
-// size is about what the record holds in memory. The strings of names and keys are
-// shared with the program, values are counted.
-func (s *SessionRecord) size() int {
-	const (
-		recordBytes    = 200
-		spanBytes      = 300
-		eventBytes     = 80
-		attributeBytes = 72
-	)
-	attributes := func(kvs []attribute.KeyValue) (n int) {
-		for _, kv := range kvs {
-			n += attributeBytes
-			switch kv.Value.Type() {
-			case attribute.STRING:
-				n += len(kv.Value.AsString())
-			case attribute.STRINGSLICE:
-				for _, v := range kv.Value.AsStringSlice() {
-					n += len(v) + 16
-				}
-			}
-		}
-		return n
-	}
-	n := recordBytes + attributes(s.Attributes)
-	for i := range s.Spans {
-		span := &s.Spans[i]
-		n += spanBytes + len(span.StatusText) + attributes(span.Attributes)
-		for _, e := range span.Events {
-			n += eventBytes + attributes(e.Attributes)
-		}
-		for _, l := range span.Links {
-			n += eventBytes + attributes(l.Attributes)
-		}
-	}
-	return n
 }
