@@ -74,7 +74,7 @@ type SessionRecord struct {
 	Spans []SpanRecord
 	// Open is the number of spans that had not ended when the record was made.
 	Open int
-	// Dropped is the number of spans left out since the session was full.
+	// Dropped is the number of spans left out, see [Dropped.SessionFull].
 	Dropped int
 
 	// sizeBytes is what the record costs a store, about.

@@ -37,16 +37,17 @@ func (p *TracerProvider) newRoom() *room {
 	return r
 }
 
-// hold takes room for the n-th span of a session, and reports whether there is any.
+// hold takes room for the n-th span of a session, and reports whether there is any. A session that
+// has found none gets no more; one that is lost keeps no spans.
 func (s *Session) hold(p *TracerProvider, n int64) bool {
-	if n <= roomPart {
+	if n <= roomPart || s.lost.Load() {
 		return true
+	}
+	if s.crowded.Load() > 0 {
+		return false
 	}
 	r := s.room.Load()
 	if r == nil {
-		if n > 2*roomPart { // its session has ended, or it is far ahead of the others
-			return false
-		}
 		if r = p.newRoom(); !s.room.CompareAndSwap(nil, r) {
 			p.rooms.Put(r)
 			if r = s.room.Load(); r == nil {
@@ -59,11 +60,11 @@ func (s *Session) hold(p *TracerProvider, n int64) bool {
 		switch {
 		case n <= roomPart+has:
 			return true
-		case n > 2*roomPart+has || p.room.Load() >= mostRoom: // the first is one that had no room before
+		case p.room.Load() >= mostRoom:
 			return false
 		}
-		if t.n.CompareAndSwap(has, has+roomPart) {
-			p.room.Add(roomPart)
+		if more := (n - has - 1) / roomPart * roomPart; t.n.CompareAndSwap(has, has+more) {
+			p.room.Add(more)
 		}
 	}
 }

@@ -90,3 +90,69 @@ func TestSessionAllocs(t *testing.T) {
 		t.Errorf("%v allocations for a session of 101 spans, want the %v of each, %v", got, each, want)
 	}
 }
+
+// Spans that find no room are left out, and not open.
+func TestCrowdedSession(t *testing.T) {
+	tp := WrapTracerProvider(nil)
+	defer tp.Shutdown(t.Context())
+	tr := tp.Tracer("crowded")
+	ctx, root := tr.Start(context.Background(), "root")
+	tp.room.Add(mostRoom)
+	children(ctx, tr, 50)
+	tp.room.Add(-mostRoom)
+	kept := children(ctx, tr, 50) // it gets no more
+	root.End()
+	rec := onlyRecord(t, tp)
+	if want := roomPart - 1; kept != want || len(rec.Spans) != want+1 || rec.Dropped != 100-want || rec.Open != 0 {
+		t.Errorf("%d children kept, %d spans in the record, %d dropped, %d open, want the first %d, and no others open",
+			kept, len(rec.Spans), rec.Dropped, rec.Open, want)
+	}
+}
+
+// A child that begins after its session's room was given back makes a record as any other.
+func TestLateChildOfALargeSession(t *testing.T) {
+	tp := WrapTracerProvider(nil)
+	defer tp.Shutdown(t.Context())
+	tr := tp.Tracer("late")
+	ctx, root := tr.Start(context.Background(), "root")
+	children(ctx, tr, 5*roomPart)
+	root.End()
+	first := onlyRecord(t, tp)
+	_, late := tr.Start(ctx, "late")
+	late.End()
+	rec := onlyRecord(t, tp)
+	if rec.Revision != first.Revision+1 || len(rec.Spans) != len(first.Spans)+1 || tp.Dropped() != (Dropped{}) {
+		t.Errorf("revision %d of %d spans, %+v, want one more than revision %d of %d", rec.Revision, len(rec.Spans), tp.Dropped(), first.Revision, len(first.Spans))
+	}
+	if got := tp.room.Load(); got != 0 {
+		t.Errorf("room for %d spans is taken when none is open", got)
+	}
+}
+
+func onlyRecord(t *testing.T, tp *TracerProvider) *SessionRecord {
+	t.Helper()
+	if err := tp.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := tp.Store().Sessions(Query{})
+	if len(all) != 1 {
+		t.Fatalf("%d sessions in the store, want 1", len(all))
+	}
+	return all[0]
+}
+
+// Spans take room in any order.
+func TestRoomIsTakenInAnyOrder(t *testing.T) {
+	tp := WrapTracerProvider(nil)
+	defer tp.Shutdown(t.Context())
+	s := new(Session)
+	for _, n := range []int64{100, 17, 33, 101, 16} {
+		if !s.hold(tp, n) {
+			t.Errorf("span %d found no room in an empty provider", n)
+		}
+	}
+	if got := tp.room.Load(); got != 96 {
+		t.Errorf("room for %d spans is taken, want 96 beside the first %d", got, roomPart)
+	}
+	s.leave()
+}

@@ -27,6 +27,7 @@ type Session struct {
 	delay     atomic.Int64         // inserted in this session, ns
 	end       atomic.Int64         // 0 while it is open
 	errors    atomic.Int32         // ended spans whose status is Error
+	crowded   atomic.Int32         // spans for which there was no room, see room.go
 	queued    atomic.Bool
 	lost      atomic.Bool // no further record is made
 	settled   atomic.Bool // the worker has taken the first record in hand
@@ -201,11 +202,15 @@ func (s *Session) admit(p *TracerProvider) bool {
 	if s.root == nil && s.given.provider.Load() == nil {
 		s.given.provider.CompareAndSwap(nil, p)
 	}
-	if n := s.begun(s.started.Add(1)); n > int64(p.maxSpans) || !s.hold(p, n) {
-		p.drops.sessionFull.Add(1)
-		return false
+	n := s.begun(s.started.Add(1))
+	if n <= int64(p.maxSpans) {
+		if s.hold(p, n) {
+			return true
+		}
+		s.crowded.Add(1)
 	}
-	return true
+	p.drops.sessionFull.Add(1)
+	return false
 }
 
 // ended appends a span that has ended, with the delay inserted in it.

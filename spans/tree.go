@@ -46,17 +46,18 @@ func (w *worker) record(s *Session) *SessionRecord {
 	if len(taken) != 0 {
 		rec.TraceID = taken[0].SpanContext().TraceID()
 	}
-	rec.Dropped = int(max(0, s.begun(s.started.Load())-int64(s.of().maxSpans)))
+	rec.Dropped = int(max(0, s.begun(s.started.Load())-int64(s.of().maxSpans)) + int64(s.crowded.Load()))
 	rec.Open = s.open()
 	rec.sizeBytes = rec.size()
 	s.kept.revision++
 	return rec
 }
 
-// open is the number of spans that have begun and are not in the session's record. Only the worker
+// open is the number of spans that have begun and are still to come into the session's record. Only the worker
 // calls it.
 func (s *Session) open() int {
-	return int(max(0, min(s.begun(s.started.Load()), int64(s.of().maxSpans))-int64(len(s.kept.taken))))
+	admitted := min(s.begun(s.started.Load()), int64(s.of().maxSpans)) - int64(s.crowded.Load())
+	return int(max(0, admitted-int64(len(s.kept.taken))))
 }
 
 // place is where a span stands among those of its session.
