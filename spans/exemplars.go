@@ -128,7 +128,7 @@ func (x *exemplars) take(stats *regionStats) []metricdata.Exemplar[float64] {
 	out := make([]metricdata.Exemplar[float64], len(all))
 	for i, one := range all {
 		out[i] = metricdata.Exemplar[float64]{
-			Time:    epoch.Add(time.Duration(one.end)),
+			Time:    wallTime(one.end),
 			Value:   float64(one.duration) * time.Nanosecond.Seconds(),
 			TraceID: slices.Clone(one.trace[:]),
 			SpanID:  slices.Clone(one.span[:]),

@@ -103,7 +103,7 @@ func (r *Span) Kind() trace.SpanKind {
 }
 
 // Start returns when the span started: the timestamp given by the caller, if there was one.
-func (r *Span) Start() time.Time { return epoch.Add(time.Duration(r.start)) }
+func (r *Span) Start() time.Time { return wallTime(r.start) }
 
 // Ended reports whether the span's end time is known.
 func (r *Span) Ended() bool { return isTime(r.end.Load()) }

@@ -18,7 +18,7 @@ func (w *worker) record(s *Session) *SessionRecord {
 		Revision: s.kept.revision,
 		Origin:   s.Origin(),
 		Name:     s.rootName(),
-		Start:    epoch.Add(time.Duration(start)),
+		Start:    s.startTime(),
 		// A session ends with its root; its late children do not make it longer.
 		Duration: time.Duration(max(0, end-start)),
 		Spans:    make([]SpanRecord, len(taken)),
@@ -53,8 +53,18 @@ func (w *worker) record(s *Session) *SessionRecord {
 	return rec
 }
 
-// open is the number of spans that have begun and are still to come into the session's record. Only the worker
-// calls it.
+// startTime is when the session began: exactly what the root's own span says, if that is known.
+func (s *Session) startTime() time.Time {
+	if s.root != nil {
+		if rec, ok := s.root.inner().(sdktrace.ReadWriteSpan); ok {
+			return s.root.tracer.sdk.startOf(rec).Local()
+		}
+	}
+	return wallTime(s.start())
+}
+
+// open is the number of spans that have begun and are still to come into the session's record. Only
+// the worker calls it.
 func (s *Session) open() int {
 	admitted := min(s.begun(s.started.Load()), int64(s.of().maxSpans)) - int64(s.crowded.Load())
 	return int(max(0, admitted-int64(len(s.kept.taken))))
