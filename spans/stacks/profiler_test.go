@@ -101,7 +101,7 @@ func (s *fakeSource) steal() {
 	s.taken, s.busy = false, true
 }
 
-func here() uintptr { return reflect.ValueOf(here).Pointer() }
+func here() uintptr { return reflect.ValueOf(here).Pointer() + 1 } // as the runtime has it
 
 func withSource(s source) Option {
 	return optionFunc(func(c config) config { c.source = s; return c })
@@ -377,6 +377,19 @@ func TestOddRecords(t *testing.T) {
 		t.Errorf("an address without a function is %v", s.table.frames[got[0]])
 	}
 	runtime.KeepAlive(tags)
+}
+
+// The runtime writes all counters of a stack as those of returns, as runtime.Callers does.
+func TestResolve(t *testing.T) {
+	s := newSampler(100, newHook(false, false))
+	from := here()
+	for pc := from; runtime.FuncForPC(pc-1).Entry() == from-1; pc++ {
+		want, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+		got := s.table.frames[s.resolve([]uint64{uint64(pc)})[0]]
+		if got != NewFrame(want.Function, want.File, want.Line) {
+			t.Errorf("%d bytes in: %+v, want %s at line %d", pc-from, got, want.Function, want.Line)
+		}
+	}
 }
 
 func sessionID(ctx context.Context) spans.SessionID { return spans.SessionFromContext(ctx).ID() }

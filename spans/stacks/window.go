@@ -107,16 +107,13 @@ func (s *sampler) add(stack []uint64, tag unsafe.Pointer, count int64) {
 }
 
 // resolve returns the frames of a stack. The counters in it are those of returns, also of calls
-// that were inlined, except for the first one, which is where the sample was taken.
+// that were inlined, and the first one is as if it were: see tracebackPCs of package runtime.
 func (s *sampler) resolve(stack []uint64) []FrameID {
 	if len(s.frames) > maxPCs {
 		clear(s.frames)
 	}
 	s.stack = s.stack[:0]
-	for i, pc := range stack {
-		if i == 0 {
-			pc++
-		}
+	for _, pc := range stack {
 		id, ok := s.frames[uintptr(pc)]
 		if !ok {
 			s.callers[0] = uintptr(pc)
