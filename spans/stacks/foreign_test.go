@@ -17,11 +17,11 @@ import (
 // after the other, gets a whole profile: what it reads begins with nothing of ours.
 func TestOthersStopAndStart(t *testing.T) {
 	p, _ := start(t, stacks.WithWindow(time.Second))
-	for range 8 {
+	for range 5 {
 		if err := p.Resume(); err != nil {
 			t.Fatal(err)
 		}
-		burnSine(forTime(50 * time.Millisecond))
+		burnSine(forTime(30 * time.Millisecond))
 		var b bytes.Buffer
 		pprof.StopCPUProfile()
 		if err := pprof.StartCPUProfile(&b); err != nil {

@@ -351,6 +351,55 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
+// A session that was started by itself has any number of local roots, one after the other and at
+// the same time. It is one session all along.
+func TestSessionOfManyRoots(t *testing.T) {
+	h := testHook(t, false)
+	tr := testTracer(t, h)
+	ctx, session := spans.StartSession(ContextWithSession(context.Background()), "job")
+	defer session.End()
+	inSession := func(want int64) {
+		t.Helper()
+		if _, number := h.labels.find(profLabels()); number != want {
+			t.Errorf("session %d, want %d", number, want)
+		}
+	}
+	for range 2 * maxSessions {
+		_, first := tr.Start(ctx, "root")
+		inSession(1)
+		within, second := tr.Start(ctx, "root")
+		inSession(1)
+		first.End()
+		_, child := tr.Start(within, "child") // of the one that is still open
+		inSession(1)
+		child.End()
+		second.End()
+	}
+	if open, refused, kept := h.sessions.open.Load(), h.sessions.refused.Load(), len(h.sessions.kept); open != 0 || refused != 0 || kept != 1 {
+		t.Errorf("%d open, %d refused, %d kept, want 0, 0 and 1", open, refused, kept)
+	}
+}
+
+// A session that has had to make room leaves nothing behind, though its spans go on.
+func TestForgottenSession(t *testing.T) {
+	h := testHook(t, false)
+	tr := testTracer(t, h)
+	ctx, root := tr.Start(ContextWithSession(context.Background()), "root")
+	for range maxSessions {
+		_, span := tr.Start(ContextWithSession(context.Background()), "root")
+		span.End()
+	}
+	_, child := tr.Start(ctx, "child")
+	if l := profLabels(); h.labels.ours(l) {
+		t.Error("a label that was made when the session was forgotten is kept")
+	}
+	child.End()
+	root.End()
+	if open := h.sessions.open.Load(); open != 0 {
+		t.Errorf("%d open, want 0", open)
+	}
+}
+
 // allocsOfSpan is how many allocations a span makes.
 func allocsOfSpan(t *testing.T, h *hook) float64 {
 	t.Helper()

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -27,8 +28,11 @@ type session struct {
 	number int64 // its label
 	id     spans.SessionID
 
-	mu     sync.Mutex
-	labels map[*label]*label // by the region's label
+	roots int // that are open; guarded by the lock of all sessions
+
+	mu        sync.Mutex
+	labels    map[*label]*label // by the region's label
+	forgotten bool
 
 	// tree is guarded by the profiler.
 	tree *Tree
@@ -37,7 +41,7 @@ type session struct {
 // sessions are the requested sessions of one hook.
 type sessions struct {
 	open    atomic.Int64
-	active  sync.Map // *spans.Session → *session, while the root is open
+	active  sync.Map // *spans.Session → *session, while a root is open
 	refused atomic.Uint64
 
 	mu   sync.Mutex
@@ -48,36 +52,57 @@ type sessions struct {
 // labelInSession returns l, or the label in its place in a session that was asked for.
 func (h *hook) labelInSession(ctx context.Context, r *spans.Span, l *label) *label {
 	s := &h.sessions
-	if r.Parent() == nil && r.Session() != nil && ctx.Value(sessionKey{}) != nil {
-		h.beginSession(r.Session())
-	}
-	if s.open.Load() == 0 {
+	asked := r.Parent() == nil && r.Session() != nil && ctx.Value(sessionKey{}) != nil
+	if !asked && s.open.Load() == 0 {
 		return l
 	}
-	in, ok := s.active.Load(r.Session())
-	if !ok {
+	in, _ := s.active.Load(r.Session())
+	of, _ := in.(*session)
+	if r.Parent() == nil && (asked || of != nil) {
+		of = h.beginRoot(r.Session(), of, asked)
+	}
+	if of == nil {
 		return l
 	}
-	return in.(*session).label(h, l)
+	return of.label(h, l)
 }
 
-func (h *hook) beginSession(of *spans.Session) {
+// beginRoot counts a root of a session, of which one of [spans.StartSession] has any number. It
+// returns nil for a session that is not asked for, or refused.
+func (h *hook) beginRoot(of *spans.Session, in *session, asked bool) *session {
 	s := &h.sessions
-	if s.open.Add(1) > maxSessions {
-		s.open.Add(-1)
-		s.refused.Add(1)
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if in == nil || in.roots == 0 {
+		if in = s.find(func(in *session) bool { return in.id == of.ID() }); in == nil || in.roots == 0 {
+			if !asked {
+				return nil
+			}
+			if s.open.Load() >= maxSessions {
+				s.refused.Add(1)
+				return nil
+			}
+			if in == nil {
+				in = s.add(h, of.ID())
+			}
+			s.open.Add(1)
+			s.active.Store(of, in)
+		}
+	}
+	in.roots++
+	return in
+}
+
+// add makes a session, in the place of the oldest if there are many.
+func (s *sessions) add(h *hook, id spans.SessionID) *session {
 	s.last++
-	in := &session{number: s.last, id: of.ID(), labels: map[*label]*label{}}
+	in := &session{number: s.last, id: id, labels: map[*label]*label{}}
 	if len(s.kept) == maxSessions {
 		s.kept[0].forget(h)
 		s.kept = append(s.kept[:0], s.kept[1:]...)
 	}
 	s.kept = append(s.kept, in)
-	s.active.Store(of, in)
+	return in
 }
 
 // endSession is called for every span with a label of ours.
@@ -85,8 +110,12 @@ func (h *hook) endSession(r *spans.Span, l *label) {
 	if l.session == nil || r.Parent() != nil {
 		return
 	}
-	if _, was := h.sessions.active.LoadAndDelete(r.Session()); was {
-		h.sessions.open.Add(-1)
+	s := &h.sessions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.session.roots--; l.session.roots == 0 {
+		s.active.Delete(r.Session())
+		s.open.Add(-1)
 	}
 }
 
@@ -98,7 +127,9 @@ func (s *session) label(h *hook, of *label) *label {
 		l = &label{hook: h, id: of.id, number: of.number, region: of.region, session: s}
 		l.labels = l.beside(nil)
 		s.labels[of] = l
-		h.labels.known.Store(l.labels, l)
+		if !s.forgotten {
+			h.labels.known.Store(l.labels, l)
+		}
 	}
 	return l
 }
@@ -108,6 +139,7 @@ func (s *session) label(h *hook, of *label) *label {
 func (s *session) forget(h *hook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forgotten = true
 	for _, l := range s.labels {
 		h.labels.known.Delete(l.labels)
 	}
@@ -117,21 +149,19 @@ func (s *session) forget(h *hook) {
 func (s *sessions) numbered(n int64) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, in := range s.kept {
-		if in.number == n {
-			return in
-		}
-	}
-	return nil
+	return s.find(func(in *session) bool { return in.number == n })
 }
 
 func (s *sessions) byID(id spans.SessionID) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, in := range s.kept {
-		if in.id == id {
-			return in
-		}
+	return s.find(func(in *session) bool { return in.id == id })
+}
+
+// find is called with the lock held.
+func (s *sessions) find(is func(*session) bool) *session {
+	if i := slices.IndexFunc(s.kept, is); i >= 0 {
+		return s.kept[i]
 	}
 	return nil
 }
