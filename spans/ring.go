@@ -18,7 +18,7 @@ const defaultRingBytes = 16 << 20
 const worstPerName = 8
 
 // A Ring keeps finished sessions in memory, chosen by tail sampling, never more than its size in
-// bytes: recent ones in half of it, the slowest of each name in a quarter, and a uniform sample of
+// bytes, see [SessionRecord.SizeBytes]: recent ones in half of it, the slowest of each name in a quarter, and a uniform sample of
 // all since the start in the last quarter, of at most [mostUniform]. So a rare slow request is
 // still there when many fast ones came after it, and there is something ordinary to compare it
 // with.
@@ -84,13 +84,17 @@ func (r *Ring) wants(draw uint64, name string, duration time.Duration, errors in
 	return false
 }
 
-// Append implements [Store]. It returns an error for a session that is too large for all three
-// parts.
+// Append implements [Store]. It returns an error for a session that is too large for all parts that
+// want it.
 func (r *Ring) Append(s *SessionRecord) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.SizeBytes() > r.recent.limit {
-		return fmt.Errorf("spans: session %q of %d bytes: must be at most %d bytes, half of the ring", s.Name, s.SizeBytes(), r.recent.limit)
+	limit, part := r.recent.limit, "half"
+	if s.Revision == 0 && !r.asRecent {
+		limit, part = r.worst.limit, "a quarter"
+	}
+	if s.SizeBytes() > limit {
+		return fmt.Errorf("spans: session %q of %d bytes: must be at most %d bytes, %s of the ring", s.Name, s.SizeBytes(), limit, part)
 	}
 	if s.Revision > 0 { // what is not kept any more does not come back
 		r.recent.replace(s)

@@ -105,6 +105,35 @@ func TestRingRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
+// What is wanted for other parts than that of the recent ones, and fits into none, is an error too.
+func TestRingRefusesWhatIsTooLargeForItsPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := spans.NewRing(20_000)
+		stored := func(i int) bool {
+			rec := record(i, fmt.Sprint("middle ", i), time.Second, 20)
+			if !r.Wants(rec.Name, rec.Duration, 0) {
+				t.Fatal("a session of a new name is not wanted")
+			}
+			err := r.Append(rec)
+			if _, ok := r.Session(rec.ID); ok != (err == nil) {
+				t.Fatalf("session %d: %v, found %v", i, err, ok)
+			}
+			return err == nil
+		}
+		n := 0
+		for stored(n) {
+			n++
+		}
+		if n == 0 {
+			t.Error("none was stored")
+		}
+		time.Sleep(time.Second)
+		if !stored(n + 1) {
+			t.Error("one was refused as a recent one")
+		}
+	})
+}
+
 func TestRingOrderAndFilters(t *testing.T) {
 	r := spans.NewRing(1 << 20)
 	for i, d := range []int{3, 9, 1, 7, 5} {
