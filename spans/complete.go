@@ -39,7 +39,7 @@ func (w *worker) watch(s *Session) {
 }
 
 // letGo forgets the sessions whose turn it is, and gives those another one that have got a record
-// or an open span since.
+// or an open span since, unless no further record is made of them.
 func (w *worker) letGo() {
 	for len(w.completed) > 0 {
 		c := w.completed[0]
@@ -51,10 +51,12 @@ func (w *worker) letGo() {
 		s := c.session.Value()
 		switch {
 		case s == nil || s.unwanted:
+		case s.lost.Load():
+			s.forget()
 		case s.kept.revision != c.revision || s.queued.Load() || s.open() > 0:
 			w.watch(s)
 		default:
-			s.faded = true
+			s.faded.Store(true)
 			s.forget()
 		}
 	}

@@ -36,11 +36,11 @@ type Session struct {
 	attributes atomic.Pointer[sessionAttributes]
 	room       atomic.Pointer[room] // nil for a few spans
 
-	next *Session // in the worker's queue
+	next  *Session    // in the worker's queue
+	faded atomic.Bool // its record stays as it is, and later spans are counted; set before lost
 
 	// Of the worker only.
 	unwanted bool  // no record is made
-	faded    bool  // its spans were let go; written before lost, and read by anybody after that
 	kept     *kept // nil before the first record
 }
 
@@ -272,7 +272,7 @@ func (s *Session) enqueue() {
 		return
 	}
 	if s.lost.Load() {
-		if s.faded {
+		if s.faded.Load() {
 			p.drops.revisions.Add(1)
 		}
 		return
@@ -291,6 +291,7 @@ func (s *Session) enqueue() {
 	// late are lost.
 	if s.settled.Load() {
 		why = &p.drops.revisions
+		s.faded.Store(true)
 	}
 	s.drop()
 	why.Add(1)

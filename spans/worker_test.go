@@ -72,7 +72,9 @@ func TestLateChildOfAStoredSessionIsNotASecondDrop(t *testing.T) {
 	late.End() // no room
 	close(release)
 	stored(t, tp)
-	if got, want := tp.Dropped(), (spans.Dropped{Revisions: 1}); got != want || inStore(tp) != 2 {
+	_, late = tr.Start(ctx, "later")
+	late.End() // and no other record
+	if got, want := tp.Dropped(), (spans.Dropped{Revisions: 2}); got != want || inStore(tp) != 2 {
 		t.Errorf("Dropped() = %+v with %d sessions stored, want %+v with 2", got, inStore(tp), want)
 	}
 }
@@ -502,6 +504,45 @@ func TestCompleteSessionLetsSpansGo(t *testing.T) {
 		}
 		if n := len(stored(t, tp)[0].Spans); n != 22 {
 			t.Errorf("%d spans are in the record after a child that began too late, want 22 still", n)
+		}
+		runtime.KeepAlive(ctx)
+	})
+}
+
+// A session that has lost a record to a full queue lets its spans go as any other.
+func TestLostSessionLetsSpansGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hook := &weakly{}
+		store, appending, release := blockingStore()
+		tp := wrap(t, noop.NewTracerProvider(), spans.WithQueueSize(1), spans.WithStore(store), spans.WithHook(hook))
+		tr := tp.Tracer("")
+		ctx, root := tr.Start(t.Context(), "root")
+		for range 20 {
+			_, s := tr.Start(ctx, "child")
+			s.End()
+		}
+		root.End()
+		<-appending
+		release <- struct{}{}
+		synctest.Wait()
+		timed(tr, "hangs", ms)
+		<-appending
+		timed(tr, "fills the queue", ms)
+		_, late := tr.Start(ctx, "late")
+		late.End() // no room
+		close(release)
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		left := 0
+		runtime.GC()
+		runtime.GC()
+		for _, r := range hook.regions {
+			if r.Value() != nil {
+				left++
+			}
+		}
+		if left > 6 {
+			t.Errorf("%d of %d spans are kept, want that of the context and the last ones at most", left, len(hook.regions))
 		}
 		runtime.KeepAlive(ctx)
 	})
