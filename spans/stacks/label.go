@@ -128,9 +128,24 @@ func (l *label) numbers() (region int, session int64) {
 
 // region returns the region with a number.
 func (all *labels) region(id int) (spans.Region, bool) {
+	if l := all.numbered(id); l != nil {
+		return l.region, true
+	}
+	return spans.Region{}, false
+}
+
+// alone returns the labels of a goroutine in a region, and nothing else.
+func (all *labels) alone(id int) unsafe.Pointer {
+	if l := all.numbered(id); l != nil {
+		return l.labels
+	}
+	return nil
+}
+
+func (all *labels) numbered(id int) *label {
 	known := all.regions.All()
 	if id < 1 || id > len(known) {
-		return spans.Region{}, false
+		return nil
 	}
-	return known[id-1].region, true
+	return known[id-1]
 }

@@ -25,7 +25,7 @@ func (r *Recording) WritePprof(w io.Writer) error { return r.profile().Write(w) 
 func (r *Recording) profile() *profile.Profile {
 	b := newProfileBuilder(r)
 	for _, region := range r.Regions {
-		b.add(region.Tree, region.Number, region.Region, nil)
+		b.add(region.Tree, region.Number, region.Region, nil, sameWeight)
 	}
 	return b.Profile
 }
@@ -70,9 +70,9 @@ func withDefaults(labels, defaults map[string]string) map[string]string {
 	return out
 }
 
-// add adds the stacks of a tree. Labels are others than those of the region, whose number is 0 if
-// there is none.
-func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[string]string) {
+// add adds the stacks of a tree with other weights. Labels are others than those of the region,
+// whose number is 0 if there is none.
+func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[string]string, weight func(Weight) Weight) {
 	var numbers map[string][]int64
 	texts := map[string][]string{}
 	if number != 0 {
@@ -86,6 +86,7 @@ func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[str
 		}
 	}
 	t.Leaves(func(stack []Frame, w Weight) {
+		w = weight(w)
 		s := &profile.Sample{Value: []int64{w.Samples, w.Nanos}, Label: maps.Clone(texts), NumLabel: maps.Clone(numbers)}
 		for _, f := range stack {
 			s.Location = append(s.Location, b.Location(pprofbuild.Frame(f)))

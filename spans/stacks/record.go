@@ -43,7 +43,8 @@ func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) err
 
 // Profile takes samples for d, in (0, 1h], as Record does, and returns them with the links to spans
 // that goroutines had, see [WithSpanLabels], as the labels trace_id and span_id. It has no other
-// labels of the application's. If it ends early, with ctx, it returns an error and the profile has
+// labels of the application's. Beyond 16,384 different sets of labels, samples have those of their
+// region only. If it ends early, with ctx, it returns an error and the profile has
 // the samples up to then.
 func (p *Profiler) Profile(ctx context.Context, d time.Duration) (*profile.Profile, error) {
 	c, got, err := p.collect(ctx, d)
@@ -168,14 +169,13 @@ func seconds(r *http.Request) (time.Duration, error) {
 // regions.
 func (p *Profiler) linked(c *collector, got *window, wanted func(key string) bool) *profile.Profile {
 	b := newProfileBuilder(p.record([]*window{got}))
+	scale := got.scale(p.config.hz, got.cpu)
 	tags := slices.Collect(maps.Keys(c.trees))
 	number := func(tag unsafe.Pointer) int { n, _ := p.hook.labels.find(tag); return n }
 	slices.SortFunc(tags, func(x, y unsafe.Pointer) int { return cmp.Compare(number(x), number(y)) })
 	for _, tag := range tags {
-		t := NewTree()
-		t.merge(c.trees[tag], sameFrame, got.scale(p.config.hz))
 		region, _ := p.hook.labels.region(number(tag))
-		b.add(t, number(tag), region, otherLabels(tag, wanted))
+		b.add(c.trees[tag], number(tag), region, otherLabels(tag, wanted), scale)
 	}
 	return b.Profile
 }

@@ -109,7 +109,7 @@ func (p *Profiler) refresh() {
 // record merges windows.
 func (p *Profiler) record(windows []*window) *Recording {
 	r := &Recording{Hz: p.config.hz, Origin: p.origin}
-	trees := map[int]*Tree{}
+	trees, shares := map[int]*Tree{}, shares(windows)
 	for i, w := range windows {
 		if i == 0 {
 			r.Start = w.begin
@@ -121,7 +121,7 @@ func (p *Profiler) record(windows []*window) *Recording {
 			if trees[number] == nil {
 				trees[number] = NewTree()
 			}
-			trees[number].merge(tree, sameFrame, w.scale(p.config.hz))
+			trees[number].merge(tree, sameFrame, w.scale(p.config.hz, shares[i]))
 		}
 	}
 	for number, tree := range trees {

@@ -208,10 +208,7 @@ func sameWeight(w Weight) Weight { return w }
 
 // merge adds the stacks of o with other frames and weights.
 func (t *Tree) merge(o *Tree, frame func(Frame) Frame, weight func(Weight) Weight) {
-	ids := make([]FrameID, len(o.table.frames))
-	for i := range ids {
-		ids[i] = -1 // the table may have frames of other trees
-	}
+	ids := map[FrameID]FrameID{} // of these only: the table may have the frames of many trees
 	places := make([]int32, len(o.nodes))
 	t.nodes = slices.Grow(t.nodes, max(0, len(o.nodes)-len(t.nodes)))
 	for i := range o.nodes {
@@ -219,11 +216,13 @@ func (t *Tree) merge(o *Tree, frame func(Frame) Frame, weight func(Weight) Weigh
 		whole, asLeaf := weight(from.whole), weight(from.asLeaf)
 		at := int32(0)
 		if i > 0 {
-			if ids[from.frame] < 0 {
-				ids[from.frame] = t.table.id(frame(o.table.frames[from.frame]))
+			id, ok := ids[from.frame]
+			if !ok {
+				id = t.table.id(frame(o.table.frames[from.frame]))
+				ids[from.frame] = id
 			}
 			parent := places[from.parent]
-			if at = t.child(parent, ids[from.frame]); at < 0 {
+			if at = t.child(parent, id); at < 0 {
 				// What is below goes to the nearest ancestor that has a place.
 				at = parent
 				t.nodes[at].asLeaf.add(asLeaf)

@@ -32,14 +32,31 @@ func (w *window) until(now time.Time) *window {
 	return &out
 }
 
-// scale gives each sample the processor time for which it stands. Its period would do if none
-// were lost: to timers that are late, to threads too short-lived to have one.
-func (w *window) scale(hz int) func(Weight) Weight {
+// scale gives each sample the processor time for which it stands, of that which is the window's.
+// Its period would do if none were lost: to timers that are late, to threads too short-lived to
+// have one.
+func (w *window) scale(hz int, cpu time.Duration) func(Weight) Weight {
 	nanos := 1e9 / float64(hz)
-	if w.cpu > 0 && w.samples > 0 {
-		nanos = float64(w.cpu) / float64(w.samples)
+	if cpu > 0 && w.samples > 0 {
+		nanos = float64(cpu) / float64(w.samples)
 	}
 	return func(of Weight) Weight { return Weight{of.Samples, int64(float64(of.Samples) * nanos)} }
+}
+
+// shares returns the processor time that the samples of each window stand for: that of a window
+// without any goes to the next one that has some, or else to the last.
+func shares(windows []*window) []time.Duration {
+	shares, last, idle := make([]time.Duration, len(windows)), -1, time.Duration(0)
+	for i, w := range windows {
+		idle += w.cpu
+		if w.samples > 0 {
+			shares[i], last, idle = idle, i, 0
+		}
+	}
+	if last >= 0 {
+		shares[last] += idle
+	}
+	return shares
 }
 
 // sampler turns what the runtime wrote into trees. The profiler's lock is held for all methods.
@@ -93,7 +110,7 @@ func (s *sampler) add(stack []uint64, tag unsafe.Pointer, count int64) {
 	}
 	tree.AddInterned(ids, w)
 	for _, l := range s.listeners {
-		l.tree(tag, s.table).AddInterned(ids, w)
+		l.tree(tag, region, s).AddInterned(ids, w)
 	}
 	if inSession == 0 {
 		return
@@ -135,10 +152,18 @@ type collector struct {
 	trees map[unsafe.Pointer]*Tree
 }
 
-func (c *collector) tree(tag unsafe.Pointer, t *table) *Tree {
+// maxTags bounds the trees of a collector, at some kilobytes each: with [WithSpanLabels] each span
+// has labels of its own. Further ones are one for each region.
+const maxTags = 1 << 14
+
+func (c *collector) tree(tag unsafe.Pointer, region int, s *sampler) *Tree {
 	tree := c.trees[tag]
+	if tree == nil && len(c.trees) >= maxTags {
+		tag = s.labels.alone(region)
+		tree = c.trees[tag]
+	}
 	if tree == nil {
-		tree = newTree(t)
+		tree = newTree(s.table)
 		c.trees[tag] = tree
 	}
 	return tree
