@@ -16,7 +16,7 @@ import (
 // Other code that stops our profile and starts its own at once, as agents do that send one profile
 // after the other, gets a whole profile: what it reads begins with nothing of ours.
 func TestOthersStopAndStart(t *testing.T) {
-	p, _ := start(t, stacks.WithWindow(time.Second))
+	p, _ := start(t, stacks.WithWindow(time.Minute))
 	for range 5 {
 		if err := p.Resume(); err != nil {
 			t.Fatal(err)
