@@ -57,10 +57,17 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	if slices.Contains(t.hosts, req.URL.Host) || slices.Contains(t.hosts, req.URL.Hostname()) {
-		req = req.WithContext(ContextWithSessionBaggage(ctx))
-	} else if b := baggage.FromContext(ctx); b.Member(baggageKey).Key() != "" {
-		req = req.WithContext(baggage.ContextWithBaggage(ctx, b.DeleteMember(baggageKey)))
+	listed := slices.Contains(t.hosts, req.URL.Host) || slices.Contains(t.hosts, req.URL.Hostname())
+	b := baggage.FromContext(ctx)
+	has := b.Member(baggageKey).Key() != "" // as a caller sent it, perhaps
+	if has {
+		ctx = baggage.ContextWithBaggage(ctx, b.DeleteMember(baggageKey))
+	}
+	if listed {
+		ctx = ContextWithSessionBaggage(ctx)
+	}
+	if has || listed {
+		req = req.WithContext(ctx)
 	}
 	return t.base.RoundTrip(req)
 }

@@ -136,6 +136,10 @@ func TestTransportTellsOnlyAllowedHosts(t *testing.T) {
 	if session, other := call(t.Context(), at.Host); session != "" || other != "" {
 		t.Errorf("without a session the server got %q, %q", session, other)
 	}
+	bare := withBaggage(t.Context(), t, member+"=fromfar,other=kept")
+	if session, other := call(bare, at.Host); session != "" || other != "kept" {
+		t.Errorf("without a session the server got the caller's %q, and other %q", session, other)
+	}
 	if got := baggage.FromContext(ctx).Member(member).Value(); got != "fromfar" {
 		t.Errorf("the caller's own context has changed to %q", got)
 	}
