@@ -23,7 +23,7 @@ type Dropped struct {
 	SessionFull uint64 `json:"session_full"`
 	// RegionsFull: spans counted under the region "other", there were too many names.
 	RegionsFull uint64 `json:"regions_full"`
-	// HookPanics: calls of hooks that panicked.
+	// HookPanics: calls of hooks, and of the function of [WithSessionFilter], that panicked.
 	HookPanics uint64 `json:"hook_panics"`
 }
 

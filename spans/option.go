@@ -94,7 +94,7 @@ func WithTrustedSessions() Option {
 
 // WithSessionFilter records the session of a local root only if keep returns true for
 // the context and the name with which it is started. Its spans are measured all the same.
-// Default: every session is recorded.
+// One for which keep panics is recorded. Default: every session is recorded.
 func WithSessionFilter(keep func(ctx context.Context, name string) bool) Option {
 	return optionFunc(func(c config) config { c.filter = keep; return c })
 }

@@ -156,8 +156,17 @@ func (s *Session) End() {
 }
 
 // keeps reports whether a local root of this name gets a session.
-func (p *TracerProvider) keeps(ctx context.Context, name string) bool {
-	return p.filter == nil || p.filter(ctx, name)
+func (p *TracerProvider) keeps(ctx context.Context, name string) (keep bool) {
+	if p.filter == nil {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			p.drops.hookPanics.Add(1)
+			keep = true
+		}
+	}()
+	return p.filter(ctx, name)
 }
 
 // begin makes s the session of a local root.

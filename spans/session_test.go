@@ -104,6 +104,16 @@ func TestParentStandsBeforeItsChildrenWhateverTheTimestamps(t *testing.T) {
 	}
 }
 
+// A filter that panics takes neither the application along nor the session.
+func TestPanicOfAFilter(t *testing.T) {
+	tp := wrapSDK(t, spans.WithSessionFilter(func(context.Context, string) bool { panic("filter") }))
+	timed(tp.Tracer(""), "root", ms)
+	storedOne(t, tp)
+	if got, want := tp.Dropped(), (spans.Dropped{HookPanics: 1}); got != want {
+		t.Errorf("Dropped() = %+v, want %+v", got, want)
+	}
+}
+
 func TestLocalRootPerRemoteRequest(t *testing.T) {
 	tp := wrapSDK(t)
 	tr := tp.Tracer("")
