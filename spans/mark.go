@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"unsafe"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/internal/mark"
@@ -36,9 +37,12 @@ func (r *Span) markStart(ctx context.Context) {
 
 // markEnd writes its end.
 func (r *Span) markEnd() {
-	name := ""
-	if p := r.renamed.Load(); p != nil {
-		name = *p
+	name := r.Name()
+	if rec, ok := r.inner().(sdktrace.ReadOnlySpan); ok && r.recorded {
+		name = rec.Name() // processors rename the SDK's span
+	}
+	if name == r.name {
+		name = ""
 	}
 	mark.LogEnd(r.tracer.scope.Name, r.markID(), name)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 	xtrace "golang.org/x/exp/trace"
@@ -122,6 +123,21 @@ func TestMarksInTrace(t *testing.T) {
 				t.Errorf("IDs %x: must be different, and not 0", ids)
 			}
 		})
+	}
+}
+
+// renaming is a processor that gives spans the names that are exported.
+type renaming struct{ sdktrace.SpanProcessor }
+
+func (renaming) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) { s.SetName("exported") }
+
+func TestMarksHaveTheNamesOfProcessors(t *testing.T) {
+	sdk := newSDK(sdktrace.AlwaysSample())
+	sdk.RegisterSpanProcessor(renaming{tracetest.NewSpanRecorder()})
+	tr := wrap(t, sdk).Tracer("scope")
+	got := marks(t, func() { _, s := tr.Start(t.Context(), "op"); s.End() })
+	if len(got) != 2 || got[1].Span.Name != "exported" {
+		t.Errorf("marks %+v, want an end with the name that is exported", got)
 	}
 }
 
