@@ -76,6 +76,9 @@ func WrapTracerProvider(base trace.TracerProvider, opts ...Option) *TracerProvid
 	if c.store == nil {
 		c.store = NewRing(defaultRingBytes)
 	}
+	// Here and not while a tracer is made: the SDK logs, and the logger's spans may be ours.
+	learnSDKSpan()
+	learnSDK()
 	p := &TracerProvider{
 		base:          base,
 		begun:         time.Now(),
