@@ -94,7 +94,7 @@ func init() {
 
 // OnStart implements [spans.Hook].
 func (h *Hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
-	if !r.IsRecording() || !h.chooses(r) {
+	if !sched.Present || !r.IsRecording() || !h.chooses(r) {
 		return ctx
 	}
 	t := pool.Get().(*timing)
@@ -106,6 +106,9 @@ func (h *Hook) OnStart(ctx context.Context, r *spans.Span) context.Context {
 
 // OnEnd implements [spans.Hook].
 func (h *Hook) OnEnd(r *spans.Span) {
+	if !sched.Present { // a Hook that is not from NewHook, for which there is no slot
+		return
+	}
 	t := timings.Get(r)
 	if t == nil || t.hook != h {
 		return
