@@ -286,6 +286,27 @@ func TestRegionsOutsideTheSums(t *testing.T) {
 	}
 }
 
+// A session that was slow as the recorder was switched off has no report of what came later.
+func TestNoReportOfTheLastRecording(t *testing.T) {
+	r, err := NewRecorder(WithThreshold(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.slow.triggers <- Trigger{Name: "stale"}
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Stats().Suppressed; n != 1 || len(r.slow.triggers) != 0 {
+		t.Errorf("%d sessions suppressed, want 1, and %d wait", n, len(r.slow.triggers))
+	}
+	if err := r.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := r.Slow(); s != nil {
+		t.Errorf("report on %+v", s.Trigger)
+	}
+}
+
 func TestSlowSessionsAreReported(t *testing.T) {
 	r, tr := recording(t, WithThreshold(20*time.Millisecond))
 	timed(t.Context(), tr, "quick", func(context.Context) {})

@@ -55,6 +55,11 @@ func (s *slow) ended(region *spans.Span) {
 
 // watch makes the reports until the recorder is switched off.
 func (s *slow) watch(recording context.Context, r *Recorder) {
+	select {
+	case <-s.triggers: // of the last recording, whose events are gone
+		s.suppressed.Add(1)
+	default:
+	}
 	s.watching.Go(func() {
 		for {
 			select {
