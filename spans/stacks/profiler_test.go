@@ -300,6 +300,33 @@ func TestRecordingEnds(t *testing.T) {
 	})
 }
 
+// A recording in which other code had the CPU profile is not whole: it is refused, whether or not
+// samples have been taken again since.
+func TestRecordingIsCutShort(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p, src := testProfiler(t)
+			defer p.Shutdown(context.Background())
+			go func() {
+				time.Sleep(time.Second)
+				src.sample(7, nil, here())
+				src.steal()
+				time.Sleep(10 * time.Second)
+				src.mu.Lock()
+				src.busy = !again
+				src.mu.Unlock()
+			}()
+			var b bytes.Buffer
+			if err := p.Record(t.Context(), &b, time.Minute); !errors.Is(err, ErrBusy) || b.Len() != 0 {
+				t.Errorf("sampling again %t: %v and %d bytes, want ErrBusy and none", again, err, b.Len())
+			}
+			if s := p.Stats().State; (s == Running) != again {
+				t.Errorf("sampling again %t: it is %s", again, s)
+			}
+		})
+	}
+}
+
 func TestSessionTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src := testProfiler(t)

@@ -3,6 +3,7 @@ package stacks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,7 +24,7 @@ const maxRecording = time.Hour
 
 // Record takes samples for d, in (0, 1h], and writes a recording, see [Recording.WritePprof]. It
 // takes part in the sampling that is under way, or begins it and ends it again. The error wraps
-// [ErrBusy] while other code holds the CPU profile.
+// [ErrBusy] if other code holds the CPU profile, or takes it meanwhile.
 func (p *Profiler) Record(ctx context.Context, w io.Writer, d time.Duration) error {
 	c, got, err := p.collect(ctx, d)
 	if err != nil {
@@ -65,11 +66,12 @@ func Record(ctx context.Context, w io.Writer, d time.Duration) error {
 }
 
 // collect takes part in sampling for d. It begins to sample for that, if need be.
+// The error wraps [ErrBusy] if other code has taken the CPU profile meanwhile.
 func (p *Profiler) collect(ctx context.Context, d time.Duration) (*collector, *window, error) {
 	if d <= 0 || d > maxRecording {
 		return nil, nil, fmt.Errorf("%w: recording of %v: must be in (0, %v]", ErrConfig, d, maxRecording)
 	}
-	c, w, err := p.join()
+	c, w, pauses, err := p.join()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,15 +84,20 @@ func (p *Profiler) collect(ctx context.Context, d time.Duration) (*collector, *w
 	case <-p.stop:
 		err = ErrClosed
 	}
-	return c, p.leave(c, w), err
+	w = p.leave(c, w)
+	if p.Stats().Pauses != pauses {
+		w.cpu = 0 // which has times without samples
+		err = errors.Join(err, fmt.Errorf("%w: in the middle of the recording", ErrBusy))
+	}
+	return c, w, err
 }
 
 // join makes the caller a guest, for whom samples are taken although the profiler may be paused.
-func (p *Profiler) join() (*collector, *window, error) {
+func (p *Profiler) join() (c *collector, w *window, pauses uint64, err error) {
 	p.control.Lock()
 	defer p.control.Unlock()
 	if p.closed {
-		return nil, nil, ErrClosed
+		return nil, nil, 0, ErrClosed
 	}
 	p.begin()
 	p.flush() // what is from before is not the guest's
@@ -98,12 +105,12 @@ func (p *Profiler) join() (*collector, *window, error) {
 		if p.paused && p.guests == 0 {
 			p.become(Paused, "")
 		}
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	p.guests++
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.sampler.listen(), newWindow(), nil
+	return p.sampler.listen(), newWindow(), p.stats.Pauses, nil
 }
 
 // leave returns the guest's window.
