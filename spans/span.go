@@ -204,11 +204,6 @@ func (r *Span) IsRecording() bool {
 // recording or has ended.
 func (r *Span) SetAttributes(kv ...attribute.KeyValue) { r.inner().SetAttributes(kv...) }
 
-// AddEvent adds an event to the span, under the same conditions as SetAttributes.
-func (r *Span) AddEvent(name string, kv ...attribute.KeyValue) {
-	r.inner().AddEvent(name, trace.WithAttributes(kv...))
-}
-
 // BeginWait marks the beginning of a wait, for a lock or a channel say: the time until
 // [Span.EndWait] is not self time. Waits may nest and overlap.
 func (r *Span) BeginWait() { r.cover.beginWait(now() - r.start) }

@@ -145,11 +145,12 @@ func TestRegionsAreToldApart(t *testing.T) {
 }
 
 func samplesIn(tree *stacks.Tree, function string) (n int64) {
-	tree.WithoutLines().Each(func(node stacks.Node) {
+	tree.WithoutLines().Visit(func(node stacks.Node) bool {
 		if strings.HasSuffix(node.Func, "."+function) {
 			n += node.Whole.Samples
 		}
-	})
+		return true
+	}, nil)
 	return n
 }
 

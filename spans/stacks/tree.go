@@ -257,10 +257,6 @@ func (t *Tree) Clone() *Tree {
 // Total returns the weight of all stacks.
 func (t *Tree) Total() Weight { return t.nodes[0].whole }
 
-// Folded returns the weight of the stacks that are cut short because the tree was full, at 131,072
-// nodes. They are in Total.
-func (t *Tree) Folded() Weight { return t.folded }
-
 // Len returns the number of nodes, without the root.
 func (t *Tree) Len() int { return len(t.nodes) - 1 }
 

@@ -46,7 +46,7 @@ func example() *Tree {
 
 func lines(t *Tree) []string {
 	var out []string
-	t.Each(func(n Node) {
+	t.each(func(n Node) {
 		out = append(out, fmt.Sprintf("%s%s:%d %d/%d", strings.Repeat(" ", n.Depth), n.Func, n.Line, n.Whole.Samples, n.AsLeaf.Samples))
 	})
 	return out
@@ -147,16 +147,16 @@ func TestFullTree(t *testing.T) {
 	for i := range maxNodes {
 		tree.Add(stack("main", fmt.Sprint("f", i)), weight(1))
 	}
-	if tree.Len() >= maxNodes || tree.Folded().Samples != 2 || tree.Total().Samples != maxNodes {
-		t.Errorf("%d nodes, %v cut short of %v", tree.Len(), tree.Folded(), tree.Total())
+	if tree.Len() >= maxNodes || tree.folded.Samples != 2 || tree.Total().Samples != maxNodes {
+		t.Errorf("%d nodes, %v cut short of %v", tree.Len(), tree.folded, tree.Total())
 	}
 	merged := NewTree()
 	merged.Add(stack("one", "two"), weight(1))
 	merged.Merge(tree)
 	var leaves int64
 	merged.Leaves(func(_ []Frame, w Weight) { leaves += w.Samples })
-	if leaves != maxNodes+1 || merged.Folded().Samples != 4 {
-		t.Errorf("merged: %d samples, %v cut short", leaves, merged.Folded())
+	if leaves != maxNodes+1 || merged.folded.Samples != 4 {
+		t.Errorf("merged: %d samples, %v cut short", leaves, merged.folded)
 	}
 }
 

@@ -57,8 +57,8 @@ func (t *Tree) Visit(enter func(n Node) bool, leave func(n Node)) {
 	}
 }
 
-// Each calls f for all nodes, in the order of [Tree.Visit].
-func (t *Tree) Each(f func(n Node)) {
+// each calls f for all nodes, in the order of [Tree.Visit].
+func (t *Tree) each(f func(n Node)) {
 	t.Visit(func(n Node) bool { f(n); return true }, nil)
 }
 
@@ -69,7 +69,7 @@ func (t *Tree) Leaves(f func(stack []Frame, w Weight)) {
 		f(nil, w)
 	}
 	var path, stack []Frame
-	t.Each(func(n Node) {
+	t.each(func(n Node) {
 		path = append(path[:n.Depth], n.Frame)
 		if n.AsLeaf == (Weight{}) {
 			return

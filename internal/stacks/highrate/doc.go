@@ -19,8 +19,7 @@
 // A sample stands for a period of CPU time. Where the kernel permits it (as root, with
 // CAP_PERFMON, or at perf_event_paranoid <= 1), time in the kernel counts too, for the function
 // that called it with the frame "[kernel]" below; an ordinary user gets user mode only, see
-// [Stats.Kernel]. [Stats.Accounted] compares the samples with what the process has used by its
-// own account.
+// [Stats.Kernel]. [Stats.CPU] is what the process has used by its own account.
 //
 // Stacks are found by frame pointers. Functions that call nothing have none; their callers are
 // found on amd64 all the same, and are missing elsewhere. Code in other languages is one frame

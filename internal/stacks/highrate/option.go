@@ -10,14 +10,10 @@ import (
 
 // What stands in the way of sampling. The errors that wrap these say what would help.
 var (
-	// ErrConfig is wrapped by errors about options.
-	ErrConfig = errors.New("highrate: configuration")
+	// errConfig is wrapped by errors about options.
+	errConfig = errors.New("highrate: configuration")
 	// ErrNotSupported: this system has no perf events.
 	ErrNotSupported = perf.ErrNotSupported
-	// ErrPermission: the kernel, a seccomp filter or a limit of locked memory does not permit it.
-	ErrPermission = perf.ErrPermission
-	// ErrTooManyFiles: there are too many threads and CPUs for the limit of open files.
-	ErrTooManyFiles = perf.ErrTooManyFiles
 )
 
 // An Option sets how [NewProfiler] samples.
@@ -39,7 +35,7 @@ func newConfig(opts []Option) (config, error) {
 		c = o.apply(c)
 	}
 	if c.rate < minRate || c.rate > maxRate {
-		return c, fmt.Errorf("%w: rate %d Hz: must be in [%d, %d]", ErrConfig, c.rate, minRate, maxRate)
+		return c, fmt.Errorf("%w: rate %d Hz: must be in [%d, %d]", errConfig, c.rate, minRate, maxRate)
 	}
 	return c, nil
 }

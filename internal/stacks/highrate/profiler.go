@@ -52,18 +52,8 @@ type Stats struct {
 	CPU time.Duration `json:"cpu_ns"`
 }
 
-// Accounted is the share of the CPU time used that the samples stand for: 1 for all. It is off by a
-// millisecond or two for each thread and CPU, so it says little about less than a second of CPU
-// time. It is 0 if no time was used.
-func (s Stats) Accounted() float64 {
-	if s.CPU <= 0 {
-		return 0
-	}
-	return float64(s.Samples) * float64(s.Period) / float64(s.CPU)
-}
-
 // NewProfiler begins to sample. It takes about 10 µs for each thread and CPU. Errors are about an
-// option, [ErrConfig], or wrap what else is in the way, with a remedy in their text.
+// option, or wrap what else is in the way, with a remedy in their text.
 func NewProfiler(opts ...Option) (*Profiler, error) {
 	c, err := newConfig(opts)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 func start(t testing.TB, opts ...Option) *Profiler {
 	t.Helper()
 	p, err := NewProfiler(opts...)
-	if errors.Is(err, ErrPermission) || errors.Is(err, ErrNotSupported) {
+	if errors.Is(err, perf.ErrPermission) || errors.Is(err, ErrNotSupported) {
 		testutil.Lacks(t, "SAMPLES", err.Error())
 	}
 	if err != nil {
@@ -89,17 +89,13 @@ func spin(d time.Duration) {
 
 // whole returns the samples of a function's nodes that have no node of it above them.
 func whole(t *stacks.Tree, function string) (n int64) {
-	within := -1
-	t.Each(func(node stacks.Node) {
-		if within >= 0 && node.Depth > within {
-			return
-		}
-		within = -1
-		if strings.HasSuffix(node.Func, function) {
+	t.Visit(func(node stacks.Node) bool {
+		is := strings.HasSuffix(node.Func, function)
+		if is {
 			n += node.Whole.Samples
-			within = node.Depth
 		}
-	})
+		return !is
+	}, nil)
 	return n
 }
 
@@ -201,11 +197,12 @@ func TestStackIsWhole(t *testing.T) {
 func TestFramesHaveNoDirectories(t *testing.T) {
 	p := start(t)
 	spin(100 * time.Millisecond)
-	p.Tree().Each(func(n stacks.Node) {
+	p.Tree().Visit(func(n stacks.Node) bool {
 		if n.File != filepath.Base(n.File) && n.File != "" {
 			t.Errorf("frame %+v: file must be a base name", n.Frame)
 		}
-	})
+		return true
+	}, nil)
 }
 
 func TestStopTwice(t *testing.T) {
@@ -242,8 +239,8 @@ func TestProfilerConcurrentSafe(t *testing.T) {
 
 func TestRateMustBeInRange(t *testing.T) {
 	for _, hz := range []int{-1, 0, 9, 10_001} {
-		if p, err := NewProfiler(WithRate(hz)); !errors.Is(err, ErrConfig) {
-			t.Errorf("NewProfiler(WithRate(%d)) = %v, %v, want an error that wraps ErrConfig", hz, p, err)
+		if p, err := NewProfiler(WithRate(hz)); !errors.Is(err, errConfig) {
+			t.Errorf("NewProfiler(WithRate(%d)) = %v, %v, want an error that wraps errConfig", hz, p, err)
 		}
 	}
 }
@@ -259,7 +256,8 @@ func init() {
 			return err
 		}
 		s := p.Stats()
-		fmt.Printf("uid %d: %+v accounted %.3f\n", os.Getuid(), s, s.Accounted())
+		accounted := float64(s.Samples) * float64(s.Period) / float64(s.CPU)
+		fmt.Printf("uid %d: %+v accounted %.3f\n", os.Getuid(), s, accounted)
 		spun := whole(p.Tree(), ".spinOuter")
 		// An ordinary user has no samples of the interrupts that the 500 ms contain, which are more
 		// on a busy machine.
@@ -274,7 +272,7 @@ func init() {
 			return err
 		}
 		_, err := NewProfiler()
-		if !errors.Is(err, ErrTooManyFiles) || !strings.Contains(err.Error(), "ulimit -n") {
+		if !errors.Is(err, perf.ErrTooManyFiles) || !strings.Contains(err.Error(), "ulimit -n") {
 			return fmt.Errorf("NewProfiler = %w, want ErrTooManyFiles with a remedy", err)
 		}
 		return nil
@@ -285,7 +283,7 @@ func init() {
 				return err
 			}
 			_, err := NewProfiler()
-			if !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "seccomp") {
+			if !errors.Is(err, perf.ErrPermission) || !strings.Contains(err.Error(), "seccomp") {
 				return fmt.Errorf("NewProfiler = %w, want ErrPermission that names seccomp", err)
 			}
 			return nil
