@@ -13,7 +13,8 @@
 // # What leaves the process
 //
 // The names of functions, the base names of their files, and lines. No arguments, no addresses, no
-// directories. A goroutine's label is a number.
+// directories. A goroutine's label is a number, with [WithSpanLabels] also the name and the IDs of
+// its span. [Profiler.ServeHTTP] has the application's own labels too.
 //
 // # What the numbers are
 //
