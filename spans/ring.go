@@ -18,10 +18,10 @@ const defaultRingBytes = 16 << 20
 const worstPerName = 8
 
 // A Ring keeps finished sessions in memory, chosen by tail sampling, never more than its size in
-// bytes, see [SessionRecord.SizeBytes]: recent ones in half of it, the slowest of each name in a quarter, and a uniform sample of
-// all since the start in the last quarter, of at most [mostUniform]. So a rare slow request is
-// still there when many fast ones came after it, and there is something ordinary to compare it
-// with.
+// bytes, as [SessionRecord.SizeBytes] has them: recent ones in half of it, the slowest of each name
+// in a quarter, and a uniform sample of all since the start in the last quarter, of at most
+// [mostUniform]. So a rare slow request is still there when many fast ones came after it, and there
+// is something ordinary to compare it with.
 //
 // Of the recent ones it wants at most [recentRate] a second, by a token bucket of
 // [recentBurst]; at higher rates they follow each other too fast to be looked at, and making

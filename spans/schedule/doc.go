@@ -29,7 +29,7 @@
 // Running means that the goroutine had a thread to run on; whether the system gave that thread a
 // CPU, the scheduler does not know. Time in a system call or in C is blocked for "syscall", also if
 // it used a CPU. Time in which a goroutine marks for the garbage collector is blocked for "gc". A
-// wait that began before the window is blocked for "other": the runtime does not say again for what.
+// wait that began before the window is blocked for "other": the runtime does not repeat for what.
 //
 // # Cost
 //

@@ -23,10 +23,10 @@ import (
 //	defer p.Shutdown(ctx)
 //	tp := spans.WrapTracerProvider(base, spans.WithHook(p.Hook()))
 //
-// A process has one CPU profile. While the profiler has it, runtime/pprof and net/http/pprof answer
-// that it is in use; mount [Profiler.ServeHTTP] as /debug/pprof/profile in place of
-// net/http/pprof's. While other code holds the profile, the profiler waits, [Profiler.Stats]
-// reports [Busy], and it tries again with every window.
+// A process has one CPU profile. While the profiler has it, that is but for a moment in each
+// window, runtime/pprof and net/http/pprof answer that it is in use; mount [Profiler.ServeHTTP] as
+// /debug/pprof/profile in place of net/http/pprof's. While other code holds the profile, the
+// profiler waits, [Profiler.Stats] reports [Busy], and it tries again with every window.
 //
 // At 100 Hz a sample takes some ten microseconds in each 10 ms of processor time, so about a
 // thousandth. Methods may be called by any goroutine.

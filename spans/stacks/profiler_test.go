@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -243,6 +245,36 @@ func TestSomebodyElseStops(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// stoppedMeanwhile is a source of which other code stops the profile while ours is off.
+type stoppedMeanwhile struct {
+	runtimeSource
+	once    sync.Once
+	stopped chan struct{}
+}
+
+func (s *stoppedMeanwhile) stop() bool {
+	ours := s.runtimeSource.stop()
+	s.once.Do(func() {
+		go func() { pprof.StopCPUProfile(); close(s.stopped) }()
+		time.Sleep(10 * time.Millisecond)
+	})
+	return ours
+}
+
+func TestStopWhileOursIsOff(t *testing.T) {
+	src := &stoppedMeanwhile{stopped: make(chan struct{})}
+	p, err := NewProfiler(withSource(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Shutdown(context.Background())
+	if s := p.Stats(); s.State == Busy {
+		testutil.Lacks(t, "CPUPROFILE", "the CPU profile is already taken, as with -cpuprofile: "+s.Reason)
+	}
+	p.Snapshot(0)
+	<-src.stopped
 }
 
 func TestRecordingWhilePaused(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// With labels of spans there are as many sets of labels as spans: a recording keeps a bounded number
-// of trees, and all samples.
+// With labels of spans there are as many sets of labels as spans: a recording keeps a bounded
+// number of trees, and all samples.
 func TestCollectorIsBounded(t *testing.T) {
 	h := newHook(false, true)
 	s := newSampler(100, h)
