@@ -190,13 +190,11 @@ func (p *Profiler) start() {
 
 // flush gets the samples that the runtime still keeps, which it hands out when they are many, or
 // at the end: so it ends the profile and begins the next one. It reports whether sampling is on.
-// In between it lets go of the CPU profile: other code that has asked to stop it meanwhile waits
-// for that.
+// In between other code can have it.
 func (p *Profiler) flush() bool {
 	if !p.finish() {
 		return false
 	}
-	p.config.source.release()
 	if err := p.config.source.take(); err != nil {
 		p.lose(err.Error())
 		return false
@@ -222,7 +220,6 @@ func (p *Profiler) finish() bool {
 func (p *Profiler) end(next State) {
 	p.hook.on.Store(false)
 	if p.finish() {
-		p.config.source.release()
 		p.ended()
 	}
 	p.become(next, "")

@@ -41,12 +41,6 @@ func (s *fakeSource) take() error {
 	return nil
 }
 
-func (s *fakeSource) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taken = false
-}
-
 func (s *fakeSource) start(hz int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,6 +55,7 @@ func (s *fakeSource) stop() bool {
 		return false
 	}
 	close(s.ended)
+	s.taken = false
 	return true
 }
 
@@ -247,20 +242,20 @@ func TestSomebodyElseStops(t *testing.T) {
 	})
 }
 
-// stoppedMeanwhile is a source of which other code stops the profile while ours is off.
+// stoppedMeanwhile is a source of which other code stops the profile before ours is on.
 type stoppedMeanwhile struct {
 	runtimeSource
 	once    sync.Once
 	stopped chan struct{}
 }
 
-func (s *stoppedMeanwhile) stop() bool {
-	ours := s.runtimeSource.stop()
+func (s *stoppedMeanwhile) take() error {
+	err := s.runtimeSource.take()
 	s.once.Do(func() {
 		go func() { pprof.StopCPUProfile(); close(s.stopped) }()
 		time.Sleep(10 * time.Millisecond)
 	})
-	return ours
+	return err
 }
 
 func TestStopWhileOursIsOff(t *testing.T) {

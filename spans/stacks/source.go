@@ -10,29 +10,27 @@ import (
 	"unsafe"
 )
 
-// A source takes samples of the whole process. Start, stop and release are not called at the
-// same time.
+// A source takes samples of the whole process. Take, start and stop are not called at the same
+// time.
 type source interface {
-	// take keeps others from the CPU profile, until release. It is an error if other code holds
-	// it.
+	// take keeps others from the CPU profile, until stop. It is an error if other code holds it.
 	take() error
-	release()
-	// start begins to sample. Stop ends it, and reports whether it has: if not, other code has
-	// ended it, and may hold the CPU profile by now.
+	// start begins to sample. Stop ends it and gives the CPU profile back, and reports whether it
+	// has: if not, other code has ended it, and may hold the CPU profile by now.
 	start(hz int)
 	stop() bool
 	// read waits for samples. After eof, which comes when sampling has ended, there are none.
 	// Samples that are few may come no earlier than that.
 	read() (data []uint64, tags []unsafe.Pointer, eof bool)
-	// letGo is called at eof. What it returns lets other code that has ended the sampling have the
-	// CPU profile, and is called when it is known that all samples have been read.
+	// letGo is called at eof. What it returns lets stop return, or other code that has ended the
+	// sampling have the CPU profile. It is called when it is known that all samples have been read.
 	letGo() func()
 }
 
 // runtimeSource is the runtime's CPU profile.
 type runtimeSource struct {
 	held *heldWrite
-	// ended is set by the one that ends sampling: by stop, or for other code.
+	// ended is set by stop, or when other code has ended sampling.
 	ended atomic.Bool
 }
 
@@ -53,11 +51,6 @@ func (s *runtimeSource) take() error {
 	return nil
 }
 
-func (s *runtimeSource) release() {
-	close(s.held.over)
-	pprof.StopCPUProfile()
-}
-
 func (s *runtimeSource) start(hz int) {
 	s.ended.Store(false)
 	runtime.SetCPUProfileRate(hz)
@@ -67,14 +60,13 @@ func (s *runtimeSource) stop() bool {
 	if s.ended.Swap(true) {
 		return false
 	}
-	runtime.SetCPUProfileRate(0)
+	runtime.SetCPUProfileRate(0) // first: a stop of other code's that came before start waits for the end
+	pprof.StopCPUProfile()
 	return true
 }
 
 func (s *runtimeSource) letGo() func() {
-	if s.ended.Swap(true) {
-		return func() {} // by stop: release follows
-	}
+	s.ended.Store(true)
 	held := s.held
 	return func() { close(held.over) }
 }
