@@ -23,6 +23,6 @@
 // # Cost
 //
 // One allocation for each span, which is its own context: 192 bytes, 224 for one that the SDK is
-// not asked for, 320 for a local root with its session; without recording 48. The command "make ratios"
-// prints the time beside that of the bare SDK.
+// not asked for, 320 for a local root with its session; without recording 48. The command
+// "make ratios" prints the time beside that of the bare SDK.
 package spans

@@ -259,7 +259,7 @@ func TestRoom(t *testing.T) {
 	}{
 		{"up", up.String(), saved.WithMaxSessions(10), 10, n},
 		{"down", down.String(), saved.WithMaxSessions(10), 10, n},
-		{"bytes", up.String(), saved.WithMaxBytes(4000), 4, n},
+		{"bytes", up.String(), saved.WithMaxBytes(4800), 4, n},
 		{"one", up.String(), saved.WithMaxBytes(1), 1, n},
 	} {
 		d := read(t, "t.jsonl", tt.text, tt.opt)
