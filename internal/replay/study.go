@@ -216,11 +216,8 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 	}
 	// 1. A program that meets the recording: from marks of its own, with marks that are inferred,
 	// with objects that are inferred from waits, or with the recorded order.
-	var whole *hidden.Completion
-	if rec.Uses(ruleHidden) {
-		whole = hidden.Completed(rec)
-	}
-	p, plain, base := faithful(rec, whole, w)
+	near := nearest(rec, w)
+	rec, p, base := near.rec, near.p, near.base
 	w.Conditions, w.shares = p.Rec.Conditions, sharesOfRegions(p.Rec)
 	// 2. The same with the clients of another process in place of their connections, where their
 	// number is known. Else requests as they came are a bound: openly.
@@ -250,7 +247,7 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 		return w, nil
 	}
 	// 6. Bounds: other programs that meet the recording as well, or are as far off as this one.
-	others = slices.Concat(alternatives(rec, whole, translated, plain, w, min(max(doubt.MaxDeviation, doubt.Misses(p, &base, d)), mostMissed)), openly, others)
+	others = slices.Concat(alternatives(rec, near.whole, translated, near.plain, w, min(max(doubt.MaxDeviation, doubt.Misses(p, &base, d)), mostMissed)), openly, others)
 	if rec.Uses(ruleBatchCost) {
 		for _, other := range cond.Resized(p) {
 			others = append(others, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})

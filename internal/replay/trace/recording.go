@@ -152,3 +152,17 @@ func (r *Recording) RemoteParents() map[uint64]int32 {
 func (r *Recording) Operated() bool {
 	return slices.ContainsFunc(r.Events, func(e Event) bool { return e.Kind == EvOperate })
 }
+
+// WithoutOperations returns the recording as that of a stock program, which marks no operations.
+func (r *Recording) WithoutOperations() *Recording {
+	c := *r
+	c.Events = make([]Event, 0, len(r.Events))
+	for i := range r.Events {
+		r.RestsAt(i)
+		if r.Events[i].Kind != EvOperate {
+			c.Events = append(c.Events, r.Events[i])
+		}
+	}
+	c.Objects, c.Pools = 0, nil
+	return &c
+}
