@@ -65,26 +65,30 @@ type otherWorld struct {
 // hidden.
 var otherWorlds = []trace.Rule[func(*otherWorld)]{
 	{Name: "order_kept", Doc: "goroutines wait for each other in the recorded order", Find: (*otherWorld).keepOrder},
+	{Name: "unlocked", Doc: "goroutines wait for locks as long as they did", Find: (*otherWorld).unlock},
 	{Name: "endless_conditions", Doc: "what condition variables count has no end", Find: (*otherWorld).endless},
 	{Find: (*otherWorld).otherLocks},
 	{Name: "mutual_exclusion", Doc: "spans that never overlap exclude each other", Find: (*otherWorld).exclude},
 	{Name: "channel_capacity", Doc: "channels have as much room as was used", Find: (*otherWorld).confine},
 	{Name: "token_bucket", Doc: "tokens of a bucket are spilled, or not", Find: (*otherWorld).spill},
-	{Name: "unlocked", Doc: "goroutines wait for locks as long as they did", Find: (*otherWorld).unlock},
 }
 
 // alternatives returns the translations that bound the answers of p, which meet the recording
-// within this part. There are none where each operation is recorded. It may settle plain, and notes
+// within this part. Where operations are recorded these are the first two, if objects are inferred
+// from other waits: for closes, the network, and what has no marks. It may settle plain, and notes
 // in w what else the interval depends on. Each takes a translation and a simulation.
 func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *model.Program, w *window, within float64) []doubt.Alternative {
-	if rec.Operated() {
-		return nil
-	}
 	if !w.whole { // without the time that is left out
 		rec = p.Rec
 	}
 	x := otherWorld{rec: rec, whole: whole, p: p, plain: plain, w: w, within: within}
-	trace.Apply(rec, &x, otherWorlds)
+	switch {
+	case !rec.Operated():
+		trace.Apply(rec, &x, otherWorlds)
+	case p.Inferred:
+		x.plain = infer.Translate(rec)
+		trace.Apply(rec, &x, otherWorlds[:2])
+	}
 	return x.found
 }
 

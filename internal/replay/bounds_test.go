@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
@@ -78,6 +79,31 @@ func TestBounds(t *testing.T) {
 	}
 	if !found {
 		t.Error("no answer")
+	}
+}
+
+// TestBoundsOfWaitsWithoutMarks has the same program do one operation with a mark, which has nothing
+// to do with the wait: the answer is bounded still, by the recorded order.
+func TestBoundsOfWaitsWithoutMarks(t *testing.T) {
+	study, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range doubt.LeastWindows {
+		rec := refreshed(t)
+		locks := rec.Events[2]
+		locks.Kind, locks.What, locks.Ref = trace.EvOperate, 'l', 0
+		unlocks := locks
+		unlocks.What = 'u'
+		rec.Events, rec.Objects = slices.Insert(rec.Events, 3, locks, unlocks), 1
+		if err := study.Add(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, a := range study.Result().Answers {
+		if a.Metric == Throughput && a.Point == "done" && (a.Lo > 0 || a.Hi < 0.25) {
+			t.Errorf("%+v, want at least from 0 to 0.25", a)
+		}
 	}
 }
 
