@@ -39,11 +39,12 @@ import (
 
 // findChoices leaves the select statements that end in more than one way, of goroutines that have
 // spans or visit progress points. Others work for themselves. It drops the marks of all others,
-// notes in p.Cases which channels are chosen from, and in p.Stations which are served together.
+// notes in p.Cases which channels are chosen from, in p.Stations which are served together, and in
+// p.Several which are not though one goroutine takes elements of them and of others.
 // Choices and statements themselves are found again by settleChoices: places of ops still change in
 // between.
 func findChoices(p *model.Program) {
-	p.Cases, p.Stations = map[int32]bool{}, []model.Station{{}}
+	p.Cases, p.Several, p.Stations = map[int32]bool{}, map[int32]bool{}, []model.Station{{}}
 	if !chooses(p) {
 		return
 	}
@@ -51,13 +52,11 @@ func findChoices(p *model.Program) {
 	var together [][]int32
 	for i := range p.Lists {
 		l := &p.Lists[i]
+		several := p.TakenAmongOthers(l, sends)
 		// A goroutine that holds a lock while it waits in a select statement cannot go on
 		// elsewhere: there the lock may not be held.
 		l.Drop(func(o *model.Op) bool { return o.Kind == model.OpChoose && !o.Loose })
-		if !l.Has(model.OpChoose) {
-			continue
-		}
-		keep := l.Has(model.OpOpen) || l.Has(model.OpVisit)
+		keep := l.Has(model.OpChoose) && (l.Has(model.OpOpen) || l.Has(model.OpVisit))
 		if keep {
 			// A select statement that did not wait has no mark where it begins, only its receive.
 			// Without these the examples would be of slow cases alone.
@@ -68,6 +67,7 @@ func findChoices(p *model.Program) {
 		}
 		if !keep {
 			l.Drop(func(o *model.Op) bool { return o.Kind == model.OpChoose })
+			note(p.Several, several, nil)
 			continue
 		}
 		for k := range p.Choices {
@@ -82,12 +82,22 @@ func findChoices(p *model.Program) {
 				l.Station = sim.StationOf(p, objects)
 			}
 		}
+		note(p.Several, several, p.Stations[l.Station].Objects)
 	}
 	p.Choices, p.Statements = nil, nil
 	for i := range p.Stations {
 		together = append(together, p.Stations[i].Objects)
 	}
 	prefer(p, together)
+}
+
+// note adds objects to a set, but for some.
+func note(all map[int32]bool, objects, but []int32) {
+	for _, object := range objects {
+		if !slices.Contains(but, object) {
+			all[object] = true
+		}
+	}
 }
 
 // chooses reports whether there are marks of select statements. A stock trace has none.

@@ -205,8 +205,9 @@ func handOver(p *model.Program) {
 }
 
 // serve finds the receives whose goroutines serve, and marks them as heads. A list serves one
-// channel, or all channels of its station. An inferred channel that serves is empty at first: an
-// element without work could not be gone on with.
+// channel, or all channels of its station; a loop over a select statement without one serves none.
+// An inferred channel that serves is empty at first: an element without work could not be gone on
+// with.
 func serve(p *model.Program) {
 	_, channels := delivered(p)
 	for l := range p.Lists {
@@ -215,7 +216,7 @@ func serve(p *model.Program) {
 			if o.Kind != model.OpReceive || o.Head {
 				continue
 			}
-			if channels[o.Arg].served() && (p.Lists[l].Serves < 0 || p.Lists[l].Serves == o.Arg || sim.ServesBoth(p, &p.Lists[l], o.Arg)) {
+			if channels[o.Arg].served() && !p.Several[o.Arg] && (p.Lists[l].Serves < 0 || p.Lists[l].Serves == o.Arg || sim.ServesBoth(p, &p.Lists[l], o.Arg)) {
 				o.Head = true
 				p.Lists[l].Serves = o.Arg
 				if p.Objects[o.Arg].Inferred {

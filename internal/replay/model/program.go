@@ -81,6 +81,7 @@ type Program struct {
 	Choices    []Choice
 	Statements []Statement
 	Cases      map[int32]bool // channels that select statements receive from
+	Several    map[int32]bool // channels that no goroutine serves, see TakenAmongOthers
 	Errands    [][]Errand     // by list
 	Letters    []Letter       // in order of arrival
 	Told       [][]int32      // by select statement: the channels in its marks
