@@ -45,10 +45,10 @@ func (t token) waits() int32 {
 // see Outcome.Broken; with many of them the stalls alone make the replay too slow, which shows in
 // its deviation.
 
-// breakOne ends the wait for another goroutine that was the shortest in the recording. It is linear
-// in the runners, which counts as work. It changes nothing if no runner waits so; waits for objects
+// breakOne ends the wait for another goroutine that was the shortest in the recording; if no runner
+// waits so, a receive. It is linear in the runners, which counts as work. Other waits for objects
 // are never given up. It runs only when something happens: where nothing at all is planned any more
-// the simulation ends, and is stuck.
+// the simulation ends, and is stuck. Beside a ticker something always happens.
 func (s *Simulation) breakOne() {
 	s.patience = s.now + s.P.Patience/16
 	s.Out.Work += len(s.runners)
@@ -65,6 +65,7 @@ func (s *Simulation) breakOne() {
 		}
 	}
 	if best < 0 {
+		s.breakReceive()
 		return
 	}
 	// It leaves the runners that wait for the same token, wherever it is among them. The token that
@@ -82,6 +83,26 @@ func (s *Simulation) breakOne() {
 	}
 	s.Out.Broken++
 	s.grant(best, -1)
+}
+
+// breakReceive has the first runner that waits for an element, and does not serve, go on without:
+// the next send gives its element up, as for one that tries. See takeElement.
+func (s *Simulation) breakReceive() {
+	for i := range s.runners {
+		r := &s.runners[i]
+		if r.state != blocked || r.chooses || r.attends {
+			continue
+		}
+		if o := &s.code[r.pc]; o.kind == model.OpReceive && !o.head {
+			b := s.channel(o.arg)
+			b.others.remove(int32(i))
+			b.owed++
+			r.element = 0
+			s.Out.Broken++
+			s.grant(int32(i), -1)
+			return
+		}
+	}
 }
 
 // await takes a token, or reports that the runner must wait for it. A runner that wake or breakOne
