@@ -3,6 +3,8 @@ package replay
 import (
 	"testing"
 
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -75,5 +77,26 @@ func TestLateForAClose(t *testing.T) {
 	before, after := Predict(rec, "done", Speedup{trace.Region{Name: "prepare"}, 0.9})
 	if got, want := 1-after/before, 1./8; !isNear(got, want, 0.01) {
 		t.Errorf("90 %% faster: %.3f less time between visits, want %.3f: it has to wait", got, want)
+	}
+}
+
+// TestASendThatPanicsIsOver has a goroutine wait to send as the channel is closed, recover, and go
+// on with other operations: they are its own, and not within the send.
+func TestASendThatPanicsIsOver(t *testing.T) {
+	const sender, closer = 1, 2
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, sender)
+	b.Running(0, closer)
+	b.Operate(10, sender, 'S', 1, 0)
+	b.Wait(20, sender, 0)
+	b.Operate(30, closer, 'z', 1, 0)
+	b.Ready(40, sender, closer)
+	b.Start(50, sender, 0)
+	b.Operate(60, sender, 'e', 1, 0)
+	b.Operate(70, sender, 'l', 2, 0)
+	b.Operate(80, sender, 'u', 2, 0)
+	p := infer.Translate(recorded(t, b, 100))
+	if l := p.Lists[0]; !l.Has(model.OpLock) || !l.Has(model.OpUnlock) {
+		t.Errorf("%+v, want operations on the lock behind the send", l.Ops)
 	}
 }

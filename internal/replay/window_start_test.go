@@ -139,3 +139,31 @@ func TestBeforeTwice(t *testing.T) {
 		t.Errorf("%d sends, %d elements at first: want 2 of one that waits twice, and a full channel", sends, p.Objects[0].Count)
 	}
 }
+
+// TestElementsThatWereThere has a sender find a channel of two full, of which a receiver has an
+// element without having marked that: there was one element at first, as the first receive shows.
+func TestElementsThatWereThere(t *testing.T) {
+	const sender, receiver, capacity = 1, 2, 2
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, sender)
+	b.Running(0, receiver)
+	b.Operate(10, receiver, 'r', 1, capacity)
+	b.Operate(20, receiver, 'R', 1, capacity)
+	b.Wait(30, receiver, 1)
+	b.Ready(40, receiver, sender)
+	for at := int64(41); at < 44; at++ {
+		b.Operate(at, sender, 's', 1, capacity)
+	}
+	b.Operate(50, sender, 'S', 1, capacity)
+	b.Wait(60, sender, 1)
+	b.Start(70, receiver, 1)
+	b.Operate(80, receiver, 'r', 1, capacity)
+	b.Ready(90, sender, receiver)
+	b.Operate(91, receiver, 'r', 1, capacity)
+	b.Start(92, sender, 0)
+	b.Operate(93, sender, 's', 1, capacity)
+	p := infer.NewProgram(recorded(t, b, 100), false)
+	if got := p.Objects[0].Count; got != 1 {
+		t.Errorf("%d elements at first, want 1", got)
+	}
+}

@@ -49,6 +49,7 @@ type level struct {
 	Now, Low   int32 // elements, readers or the count of a wait group: now, and the lowest yet
 	writers    int32
 	Full       int32 // what it must have held at first since a sender found it full, -1 if none did
+	Exact      bool  // it held as much as that, and not more
 	Sends      int32
 	heldEvents int32 // how often a writer has taken it, or given it back
 	released   int64 // when a lock that was held at first was released

@@ -76,6 +76,9 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 			return // within the one that may wait
 		}
 		slow = true
+		if f.what == mark.Send.Beginning() && what == mark.Closed { // it panics, and has not sent
+			b.Levels[f.object].take(-1)
+		}
 	}
 	// A list of up to four ops with a wait among them is a goroutine that has done nothing but wait
 	// since the window began. Longer ones may have waited for something else.

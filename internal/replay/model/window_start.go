@@ -266,7 +266,7 @@ func (l *List) otherSide(o *Op) OpKind {
 // room, or no element. That is surer than what levels show, and replaces it. The capacity must be
 // known, from an operation with a mark.
 func (v *level) waited(kind OpKind, o *ObjectInfo) {
-	v.Full = 0
+	v.Full, v.Exact = 0, true
 	if kind == OpSend {
 		v.Full = o.Capacity
 	}
