@@ -8,8 +8,17 @@ import (
 
 // TestOffers has a ticker put a token into a bucket of two each 3 ms, where there is room. A worker
 // with one works for 4 ms: one that is twice as fast waits for the ticker then, and takes each
-// token.
+// token. The ticker waits as by time.Sleep, in a select statement with another case, or offers by a
+// type of package causal, which marks where it begins.
 func TestOffers(t *testing.T) {
+	for name, way := range map[string]struct{ selects, begins bool }{"sleeps": {}, "selects": {selects: true}, "causal": {begins: true}, "causal, selects": {true, true}} {
+		t.Run(name, func(t *testing.T) { offers(t, way.selects, way.begins) })
+	}
+}
+
+func offers(t *testing.T, selects, begins bool) {
+	t.Helper()
+	const timer, quit = 8, 9
 	const ticker, worker, bucket = 1, 2, 7
 	b := trace.NewRecorder(0, 2)
 	waits := func(at, g int64) {
@@ -23,12 +32,21 @@ func TestOffers(t *testing.T) {
 			if i > 0 {
 				b.Ready(at, ticker, -1)
 				b.Start(at, ticker, 0)
+				if selects {
+					b.Operate(at, ticker, 'r', timer, 0)
+				}
+			}
+			if begins {
+				b.Operate(at+1, ticker, 'Y', bucket, 0)
 			}
 			if room > 0 {
 				room--
 				b.Operate(at+1, ticker, 'q', bucket, 2)
 			} else {
 				b.Operate(at+1, ticker, 'y', 0, 0)
+			}
+			if selects {
+				b.Operate(at+2, ticker, 'Y', quit, 0)
 			}
 			waits(at+2, ticker)
 		})

@@ -34,6 +34,7 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 	fills := b.fillers[g]
 	if fills != nil && what == mark.Select {
 		b.refused(g, fills, e.At)
+		f.open = -1
 		return
 	}
 	begins := what.Begins()

@@ -17,7 +17,8 @@ import (
 //	}
 //
 // A select statement with one case and a default is one call of selectnbsend (runtime/chan.go). Its
-// marks show an element that was sent with the channel, and a refusal with none: mark.Select alone.
+// marks show an element that was sent with the channel, and a refusal with none: mark.Select alone,
+// which a receive that is refused, and a select statement without a case that sends, do not have.
 // For which channel a refusal was follows if the goroutine offers to one channel only, and does
 // nothing else that a refusal could be of. Such goroutines are looked for, with waits for timers in
 // between. Without the rule the refused tokens of the recording would stay refused in a faster
@@ -49,9 +50,12 @@ func fillers(r *trace.Recording) map[int32]*filler {
 	if !offers {
 		return nil
 	}
-	// A refusal behind the beginning of a select statement is that one's end, and no offer.
+	// A refusal behind a select statement that has waited is that one's end, and no offer; so is an
+	// element that was sent behind one. The types of package causal mark offers, too, where they
+	// begin.
+	const begun, waited = 1, 2
 	of := make([]filler, r.Count)
-	selects := make([]bool, r.Count) // goroutines in a select statement that waits
+	selects := make([]uint8, r.Count) // goroutines in a select statement
 	for g := range of {
 		of[g].object = trace.None
 	}
@@ -62,23 +66,30 @@ func fillers(r *trace.Recording) map[int32]*filler {
 		case trace.EvOpen, trace.EvClose, trace.EvVisit:
 			of[e.G].other = true
 			continue
+		case trace.EvWait:
+			if selects[e.G] == begun {
+				selects[e.G] = waited
+			}
+			continue
 		case trace.EvOperate:
 		default:
 			continue
 		}
-		f := &of[e.G]
+		f, in := &of[e.G], selects[e.G]
+		selects[e.G] = 0
 		switch {
-		case e.What == mark.TrySend && (f.object == trace.None || f.object == e.Ref):
+		case e.What == mark.Select.Beginning():
+			selects[e.G] = begun
+		case e.What == mark.TrySend && in != waited && (f.object == trace.None || f.object == e.Ref):
 			f.object, f.capacity = e.Ref, e.Arg
 			f.sent++
-		case e.What == mark.Select && !selects[e.G]:
+		case e.What == mark.Select && in != waited:
 			f.refused++
 		// A receive from a ticker's channel, to which no goroutine sends.
 		case (e.What == mark.Receive.Beginning() || e.What == mark.Receive) && !sent[e.Ref]:
 		default:
 			f.other = true
 		}
-		selects[e.G] = e.What == mark.Select.Beginning()
 	}
 	// One that was never refused needs no rule. One that was always refused shows no channel.
 	all := map[int32]*filler{}

@@ -45,11 +45,10 @@ func tellSends(s *source) error {
 
 // tellReceives has chanrecv write its operations.
 func tellReceives(s *source) error {
-	if err := errors.Join(s.declines(), s.beforeLock(), s.beforeWait('R')); err != nil {
+	if err := errors.Join(s.beforeLock(), s.beforeWait('R')); err != nil {
 		return err
 	}
 	err := errors.Join(
-		s.atStart("otelprofDefault()", "atomic.Load(&c.closed) == 0"),
 		s.atStart("otelprofChannel('e', c)", "empty(c)"),
 		s.atStart("otelprofChannel('e', c)", "c.qcount == 0"),
 		s.atStart("otelprofTried('r', c, block)", "sg := c.sendq.dequeue(); sg != nil"),
@@ -107,7 +106,7 @@ func tellSelects(s *source) error {
 	}
 	s.tell(received.End(), "otelprofReceived(c, recvOK)")
 	return errors.Join(
-		s.atStart("otelprofDefault()", "!block"),
+		s.atStart("if "+p[3]+" > 0 { otelprofDefault() }", "!block"), // it may have been an offer
 		s.before("otelprofSelect("+p[0]+", "+p[3]+", "+p[4]+")", "gp.waiting != nil"),
 		s.atStart("otelprofChannel('e', c)", "!caseSuccess"), // it panics
 	)
@@ -182,8 +181,8 @@ func (s *source) before(call, cond string) error {
 	return nil
 }
 
-// declines inserts a call where an operation is not done that must not wait: the default of a
-// select with one case.
+// declines inserts a call where a send is not done that must not wait: the default of a select with
+// one case. A receive has no such call, since none waits for what was not there.
 func (s *source) declines() error {
 	found := 0
 	ast.Inspect(s.node, func(n ast.Node) bool {

@@ -217,11 +217,12 @@ func TestObjects(t *testing.T) {
 			tryReceive(c)
 			tryReceive(c)
 			return c
-		}, "1Aq1 1y 1Ap1 1y"},
-		"select of two":   {func() any { c := make(chan int, 1); either(c, nil); either(nil, c); either(c, c); return c }, "1Aq1 1Ap1 1Aq1"},
-		"select, closed":  {func() any { c := make(chan int); close(c); either(nil, c); return c }, "1Az 1Ae"},
-		"select, default": {func() any { c := make(chan int); either(c, c); either(nil, nil); close(c); return c }, "1y 1y 1Az"},
-		"large select":    {func() any { c := make(chan int, 100); either(c, nil); either(nil, c); return c }, "1Aq100 1Ap100"},
+		}, "1Aq1 1y 1Ap1"},
+		"select of two":                      {func() any { c := make(chan int, 1); either(c, nil); either(nil, c); either(c, c); return c }, "1Aq1 1Ap1 1Aq1"},
+		"select, closed":                     {func() any { c := make(chan int); close(c); either(nil, c); return c }, "1Az 1Ae"},
+		"select, default":                    {func() any { c := make(chan int); either(c, c); either(nil, nil); close(c); return c }, "1y 1y 1Az"},
+		"select that only receives, default": {func() any { c := make(chan int); receiveEither(c, c); close(c); return c }, "1Az"},
+		"large select":                       {func() any { c := make(chan int, 100); either(c, nil); either(nil, c); return c }, "1Aq100 1Ap100"},
 		"reflect": {func() any {
 			c := make(chan int, 1)
 			v, one := reflect.ValueOf(c), reflect.ValueOf(1)
@@ -292,6 +293,14 @@ func either(send, receive chan int) {
 	select {
 	case send <- 1:
 	case <-receive:
+	default:
+	}
+}
+
+func receiveEither(a, b chan int) {
+	select {
+	case <-a:
+	case <-b:
 	default:
 	}
 }

@@ -129,7 +129,7 @@ func otelprofReceived(c *hchan, received bool) {
 	}
 }
 
-// otelprofDefault writes that a select has taken its default.
+// otelprofDefault writes that a select that may send has taken its default.
 func otelprofDefault() { otelprofTell('y', 0, 0) }
 
 // otelprofMostCases is how many cases of a select are written.
