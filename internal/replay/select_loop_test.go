@@ -9,9 +9,16 @@ import (
 )
 
 // TestALoopOverSeveralChannelsServesNone has a goroutine without spans take what comes of two
-// channels, as in a loop over a select statement, and answer what comes of the first one: that is
-// an order of its own, and no work of those who send.
+// channels, or send to the second one, as in a loop over a select statement, and answer what comes
+// of the first one: that is an order of its own, and no work of the goroutines that send.
 func TestALoopOverSeveralChannelsServesNone(t *testing.T) {
+	for name, sends := range map[string]bool{"receives": false, "sends": true} {
+		t.Run(name, func(t *testing.T) { loopOverSeveral(t, sends) })
+	}
+}
+
+func loopOverSeveral(t *testing.T, sends bool) {
+	t.Helper()
 	const loop, helper, requests, others = 0, 3, 1, 2
 	b := trace.NewRecorder(0, 4)
 	for g := range int64(4) {
@@ -34,7 +41,9 @@ func TestALoopOverSeveralChannelsServesNone(t *testing.T) {
 	}
 	chooses := func() {
 		operates(loop, 'Y', requests, 0)
-		operates(loop, 'Y', others, 0)
+		if !sends { // a case that sends has no mark
+			operates(loop, 'Y', others, 0)
+		}
 		waits(loop, trace.WaitSelect)
 	}
 	chooses()
@@ -53,9 +62,15 @@ func TestALoopOverSeveralChannelsServesNone(t *testing.T) {
 		operates(client, 'r', answers, 0)
 		b.Visit(at+1, client, "done")
 		at += 2
-		operates(helper, 's', others, 0)
-		goesOn(loop, helper)
-		operates(loop, 'r', others, 0)
+		if sends {
+			operates(helper, 'r', others, 0)
+			goesOn(loop, helper)
+			operates(loop, 's', others, 0)
+		} else {
+			operates(helper, 's', others, 0)
+			goesOn(loop, helper)
+			operates(loop, 'r', others, 0)
+		}
 		chooses()
 	}
 	p := infer.NewProgram(recorded(t, b, at+10), true)

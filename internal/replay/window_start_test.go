@@ -167,3 +167,25 @@ func TestElementsThatWereThere(t *testing.T) {
 		t.Errorf("%d elements at first, want 1", got)
 	}
 }
+
+// TestElementsOfSelectStatements has a goroutine wait in a select statement to send, and its element
+// received before it has marked that: no element was there at first.
+func TestElementsOfSelectStatements(t *testing.T) {
+	const sender, receiver, capacity = 1, 2, 1
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, sender)
+	b.Running(0, receiver)
+	b.Operate(10, sender, 's', 1, capacity)
+	b.Operate(20, sender, 'Y', 0, 0)
+	b.Wait(30, sender, 1)
+	b.Operate(40, receiver, 'r', 1, capacity)
+	b.Ready(41, sender, receiver)
+	b.Operate(42, receiver, 'r', 1, capacity)
+	b.Start(50, sender, 0)
+	b.Operate(60, sender, 's', 1, capacity)
+	p := infer.NewProgram(recorded(t, b, 100), false)
+	channel := slices.IndexFunc(p.Objects, func(o model.ObjectInfo) bool { return o.Kind == model.ObjectChan })
+	if got := p.Objects[channel].Count; got != 0 {
+		t.Errorf("%d elements at first, want none", got)
+	}
+}

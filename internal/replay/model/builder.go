@@ -47,6 +47,7 @@ type Builder struct {
 // A level follows what an object holds, to find what it held at first: see book. It counts from 0.
 type level struct {
 	Now, Low   int32 // elements, readers or the count of a wait group: now, and the lowest yet
+	lowAt      int64 // when a receive last made that lower
 	writers    int32
 	Full       int32 // what it must have held at first since a sender found it full, -1 if none did
 	Exact      bool  // it held as much as that, and not more

@@ -302,11 +302,18 @@ func (b *Builder) book(g, object int32, kind OpKind, e *trace.Event, sent bool, 
 		lv.Sends++
 		if !sent {
 			lv.take(1)
+			// A select statement's element is counted here, and may have been received by then.
+			if w.chosen && w.waited && lv.Low < 0 && lv.lowAt >= max(w.begun, b.G[g].readyAt-Near) {
+				lv.Low++
+			}
 		} else if w.waited && o.Capacity > 0 {
 			lv.foundFull(o.Capacity - b.G[g].found)
 		}
 	case OpReceive:
 		o.Capacity = max(0, e.Arg)
+		if lv.Now == lv.Low {
+			lv.lowAt = e.At
+		}
 		lv.take(-1)
 	}
 	if kind == OpLock || kind == OpWriteLock || kind == OpReadLock {

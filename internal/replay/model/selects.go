@@ -128,24 +128,30 @@ func (l *List) Ends(k int, sends map[int32]bool) (end int, object int32, ok bool
 // TakenAmongOthers returns the channels that a goroutine receives from in select statements, of
 // which it takes other cases, too, more than once: it receives from another channel that others
 // send to, or it sends. Such a loop is no server of any of them: as one it would wait for that
-// alone.
+// alone. Marks have no channels that it may send to, so that these show where it has sent.
 func (p *Program) TakenAmongOthers(l *List, sends map[int32]bool) (all []int32) {
-	times, received := map[int32]int{}, map[int32]bool{}
+	if !l.Has(OpChoose) {
+		return nil
+	}
+	times, sent, seen := map[int32]int{}, map[int32]int{}, map[int32]bool{}
 	for k := range l.Ops {
-		if o := &l.Ops[k]; o.Kind == OpSend || o.Kind == OpReceive && sends[o.Arg] {
+		if o := &l.Ops[k]; o.Kind == OpReceive && sends[o.Arg] {
 			times[o.Arg]++
-			received[o.Arg] = received[o.Arg] || o.Kind == OpReceive
 		}
 	}
-	seen := map[int32]bool{}
 	for k := range l.Ops {
-		if o := &l.Ops[k]; o.Kind == OpChoose && o.Nth > 0 {
-			cases := p.Told[o.Nth-1]
-			for _, c := range cases {
-				if received[c] && !seen[c] && slices.ContainsFunc(cases, func(other int32) bool { return other != c && times[other] > 1 }) {
-					seen[c] = true
-					all = append(all, c)
-				}
+		if l.Ops[k].Kind != OpChoose || l.Ops[k].Nth == 0 {
+			continue
+		}
+		cases := p.Told[l.Ops[k].Nth-1]
+		sends := l.after(k) > 0 && l.Ops[l.after(k)].Kind == OpSend
+		for _, c := range cases {
+			if sends {
+				sent[c]++
+			}
+			if times[c] > 0 && !seen[c] && (sent[c] > 1 || slices.ContainsFunc(cases, func(other int32) bool { return other != c && times[other] > 1 })) {
+				seen[c] = true
+				all = append(all, c)
 			}
 		}
 	}
