@@ -89,7 +89,7 @@ func closeLists(p *model.Program) {
 		p.Travelling = p.Travelling || l.Serves >= 0
 		for k := l.From; k < l.To; k++ {
 			o := &l.Ops[k]
-			l.Visits = l.Visits || o.Kind == model.OpVisit || o.Kind == model.OpClose && p.PointOf[o.Arg] >= 0
+			l.Visits = l.Visits || isVisit(p, o)
 		}
 	}
 }
@@ -105,21 +105,25 @@ func loop(p *model.Program, l *model.List) {
 	}
 }
 
-// loopAt is loop for the ops that may end a round. It takes as many steps as there are ops. Ops are
-// counted by anchor: what they do, to what, where, with which regions open. Of several anchors that
-// cover the same time the lower one is taken (Less), for a result that does not depend on the order
-// of a map.
-func loopAt(p *model.Program, l *model.List, may func(o *model.Op) bool) {
-	type seen struct {
-		cond.Anchor
-		first, last int32
-		n           int
-		next        *seen // what came next the last time: most likely again
-	}
-	all := map[cond.Anchor]*seen{}
-	before := &seen{}
+// A recurrence is an op that a list comes back to.
+type recurrence struct {
+	cond.Anchor
+	first, last int32
+	n           int
+	visits, at  int         // rounds that hold a visit, and how many visits there were by the last
+	next        *recurrence // what came next the last time: most likely again
+}
+
+// recurrences returns the ops that may end a round, by anchor: what they do, to what, where, with
+// which regions open. It takes as many steps as there are ops.
+func recurrences(p *model.Program, l *model.List, may func(o *model.Op) bool) map[cond.Anchor]*recurrence {
+	all := map[cond.Anchor]*recurrence{}
+	before, visits := &recurrence{}, 0
 	for i := range l.Ops {
 		o := &l.Ops[i]
+		if isVisit(p, o) {
+			visits++
+		}
 		if !may(o) {
 			continue
 		}
@@ -132,28 +136,47 @@ func loopAt(p *model.Program, l *model.List, may func(o *model.Op) bool) {
 			s = all[a]
 		}
 		if s == nil {
-			s = &seen{Anchor: a, first: int32(i)}
+			s = &recurrence{Anchor: a, first: int32(i), at: visits}
 			all[a] = s
 		}
+		if visits > s.at {
+			s.visits++
+		}
+		s.at = visits
 		before.next, before = s, s
 		s.last = int32(i)
 		s.n++
 	}
-	// The op with the longest reach is the one by which most of the list is repeated. A progress
-	// point wins against others that reach 5 % farther: a round is then one unit of work, and
-	// visits are counted whole.
-	var best *seen
+	return all
+}
+
+// reach returns over which time a list comes back to an op, and more for what ends or holds one
+// unit of work each time: visits are counted whole then. A progress point wins against others that
+// reach 5 % farther, and what comes once for each visit against others that reach 4 % farther. What
+// comes at several places would end the last round elsewhere than the first one began.
+func (s *recurrence) reach(p *model.Program, l *model.List) int64 {
+	d := l.Ops[s.last].At - l.Ops[s.first].At
+	switch {
+	case isVisit(p, &l.Ops[s.last]):
+		d += d / 20
+	case 10*s.visits >= 9*(s.n-1):
+		d += d / 25
+	}
+	return d
+}
+
+// loopAt is loop for the ops that may end a round. Of several anchors that cover the same time the
+// lower one is taken (Less), for a result that does not depend on the order of a map.
+func loopAt(p *model.Program, l *model.List, may func(o *model.Op) bool) {
+	// The op with the longest reach is the one by which most of the list is repeated.
+	var best *recurrence
 	var bestKey cond.Anchor
 	var reach int64 = -1
-	for a, s := range all {
+	for a, s := range recurrences(p, l, may) {
 		if s.n < 2 {
 			continue
 		}
-		d := l.Ops[s.last].At - l.Ops[s.first].At
-		if a.Kind == model.OpVisit { // where there is one, that is the end of a unit of work
-			d += d / 20
-		}
-		if d > reach || d == reach && Less(a, bestKey) {
+		if d := s.reach(p, l); d > reach || d == reach && Less(a, bestKey) {
 			best, bestKey, reach = s, a, d
 		}
 	}
@@ -175,6 +198,11 @@ func loopAt(p *model.Program, l *model.List, may func(o *model.Op) bool) {
 			}
 		}
 	}
+}
+
+// isVisit reports whether an op is a visit of a progress point, or the end of a span that is one.
+func isVisit(p *model.Program, o *model.Op) bool {
+	return o.Kind == model.OpVisit || o.Kind == model.OpClose && p.PointOf[o.Arg] >= 0
 }
 
 // Less orders anchors. The order has no meaning but to be the same each time.
