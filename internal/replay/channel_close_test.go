@@ -100,3 +100,41 @@ func TestASendThatPanicsIsOver(t *testing.T) {
 		t.Errorf("%+v, want operations on the lock behind the send", l.Ops)
 	}
 }
+
+// TestACloseWithinAWaitForACondition has a goroutine close a channel between two waits for a signal,
+// with the lock in hand, and another one receive from it later. What is behind the close is the
+// same for all: the first wait must not be taken for one in vain.
+func TestACloseWithinAWaitForACondition(t *testing.T) {
+	const waiter, signaller, late, lock, cond, channel = 1, 2, 3, 1, 2, 3
+	b := trace.NewRecorder(0, 3)
+	for g := range int64(3) {
+		b.Running(0, g+1)
+	}
+	at := int64(0)
+	awaits := func() {
+		b.Operate(at+2, waiter, 'K', cond, 0)
+		b.Wait(at+2, waiter, 0)
+		at += ms
+		b.Operate(at, signaller, 'n', cond, 0)
+		b.Ready(at+1, waiter, signaller)
+		b.Start(at+2, waiter, 0)
+		b.Operate(at+2, waiter, 'k', cond, 0)
+		b.Operate(at+2, waiter, 'l', lock, 0)
+	}
+	awaits()
+	b.Operate(at+2, waiter, 'z', channel, 0)
+	b.Operate(at+2, waiter, 'u', lock, 0)
+	awaits()
+	b.Operate(at+2, waiter, 'u', lock, 0)
+	b.Operate(at+ms, late, 'e', channel, 0)
+	p := infer.Translate(recorded(t, b, at+2*ms))
+	waits := 0
+	for _, o := range p.Lists[0].Ops {
+		if o.Kind == model.OpWait {
+			waits++
+		}
+	}
+	if waits != 2 || !p.Lists[2].Has(model.OpWait) {
+		t.Errorf("%d waits for a signal of %+v, want 2, and one for the close", waits, p.Lists[0].Ops)
+	}
+}

@@ -36,3 +36,23 @@ func TestRoundsBeginAnewWhereTheyBegan(t *testing.T) {
 		t.Fatalf("it begins anew from op %d to op %d of %d, want the ends of spans", l.From-1, l.To-1, len(l.Ops))
 	}
 }
+
+// TestALockThatAnotherOneGivesBack has a goroutine take a lock each time that another one gives
+// back: it begins anew all the same.
+func TestALockThatAnotherOneGivesBack(t *testing.T) {
+	const takes, gives, lock, rounds = 1, 2, 1, 30
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, takes)
+	b.Running(0, gives)
+	at := int64(0)
+	for range rounds {
+		at += ms
+		b.Operate(at, takes, 'l', lock, 0)
+		at += ms
+		b.Operate(at, gives, 'u', lock, 0)
+		b.Visit(at+10, takes, "done")
+	}
+	if l := infer.NewProgram(recorded(t, b, at+30), true).Lists[0]; l.To == 0 {
+		t.Errorf("%+v does not begin anew", l.Ops)
+	}
+}

@@ -189,3 +189,44 @@ func TestElementsOfSelectStatements(t *testing.T) {
 		t.Errorf("%d elements at first, want none", got)
 	}
 }
+
+// TestSpansBeforeTheFirstOperation has a goroutine end a span that it waited in since before the
+// window, and then take a lock without waiting: the wait was not for that.
+func TestSpansBeforeTheFirstOperation(t *testing.T) {
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, 2)
+	b.Waiting(0, 1)
+	b.Open(1, 1, 1, 0, trace.Region{Name: "work"})
+	b.Ready(ms, 1, 2)
+	b.Start(ms+1, 1, 1)
+	b.Close(ms+1, 1, 1)
+	b.Operate(ms+1, 1, 'l', 1, 0)
+	b.Operate(2*ms, 1, 'u', 1, 0)
+	l := infer.Translate(recorded(t, b, 3*ms)).Lists[1]
+	if !l.Has(model.OpOpen) || !l.Has(model.OpClose) || !l.Has(model.OpWait) {
+		t.Errorf("%+v, want the span and the wait", l.Ops)
+	}
+}
+
+// TestSpansOfAWaitFromBefore has it receive within the span, by a wait from before the window.
+func TestSpansOfAWaitFromBefore(t *testing.T) {
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, 2)
+	b.Waiting(0, 1)
+	b.Open(1, 1, 1, 0, trace.Region{Name: "work"})
+	b.Operate(ms-1, 2, 's', 1, 1)
+	b.Ready(ms, 1, 2)
+	b.Start(ms+1, 1, 1)
+	b.Operate(ms+2, 1, 'r', 1, 1)
+	b.Close(2*ms, 1, 1)
+	l := infer.Translate(recorded(t, b, 3*ms)).Lists[1]
+	waits := 0
+	for _, o := range l.Ops {
+		if o.Kind == model.OpWait {
+			waits++
+		}
+	}
+	if !l.Has(model.OpOpen) || waits != 1 {
+		t.Errorf("%+v, want the span, and one wait: that of the receive", l.Ops)
+	}
+}

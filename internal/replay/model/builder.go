@@ -48,6 +48,7 @@ type Builder struct {
 type level struct {
 	Now, Low   int32 // elements, readers or the count of a wait group: now, and the lowest yet
 	lowAt      int64 // when a receive last made that lower
+	holder     int32 // the goroutine that last took a lock alone, from 1; 0 for none
 	writers    int32
 	Full       int32 // what it must have held at first since a sender found it full, -1 if none did
 	Exact      bool  // it held as much as that, and not more

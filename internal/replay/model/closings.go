@@ -15,12 +15,17 @@ type latecomer struct {
 	Token   int32 // that the op has to give
 }
 
+// closing is the reason of the op behind a close, which no other op that computes has.
+const closing = WaitBusy
+
+func (o *Op) closes() bool { return o.Kind == OpRun && o.Reason == closing }
+
 // closed books an operation on a channel that is closed, or by which it is. Decided means that it
 // waited, or was one of a select statement.
 func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	if e.What == mark.Close {
 		b.closings[e.Ref] = Place{g, int32(len(b.P.Lists[g].Ops)) - 1}
-		b.emit(g, Op{Kind: OpRun, At: e.At}) // what it computes from here on is behind the close
+		b.emit(g, Op{Kind: OpRun, At: e.At, Reason: closing}) // what it computes from here on is behind the close
 		return
 	}
 	at, ok := b.closings[e.Ref]

@@ -81,21 +81,40 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 			b.Levels[f.object].take(-1)
 		}
 	}
-	// A list of up to four ops with a wait among them is a goroutine that has done nothing but wait
-	// since the window began. Longer ones may have waited for something else.
 	w := wait{begun: e.At, late: -1}
 	switch {
 	case slow:
 		w = b.fold(g, f.open)
 		w.begun, w.chosen, f.open = f.begun, f.what == mark.Select.Beginning(), -1
 	case f.first && trace.Acquires(what) && !b.P.Lists[g].Born: // since before the window
-		if n := len(b.P.Lists[g].Ops); n > 0 && n <= 4 && b.P.Lists[g].Has(OpWait) {
-			w = b.fold(g, 0)
-			w.begun = b.P.Rec.Start
+		if since, ok := b.foldBefore(g); ok {
+			w = since
 		}
 	}
 	f.first = false
 	b.perform(g, e, slow && f.what == mark.Send.Beginning(), w)
+}
+
+// foldBefore folds the wait of a goroutine that has done nothing but wait since the window began,
+// and reports whether there is one. More than four ops may have waited for something else, and so
+// may what a span, a visit or a close divides from the operation.
+func (b *Builder) foldBefore(g int32) (w wait, ok bool) {
+	ops := b.P.Lists[g].Ops
+	from := len(ops)
+	for from > 0 && !ops[from-1].divides() {
+		from--
+	}
+	if len(ops) > 4 || !slices.ContainsFunc(ops[from:], func(o Op) bool { return o.Kind == OpWait }) {
+		return w, false
+	}
+	w = b.fold(g, int32(from))
+	w.begun = b.P.Rec.Start
+	return w, true
+}
+
+// divides reports whether what comes behind an op is apart from what came before it.
+func (o *Op) divides() bool {
+	return o.Kind == OpOpen || o.Kind == OpClose || o.Kind == OpVisit || o.closes()
 }
 
 // told adds a channel that the select statement which a goroutine has come to may receive from, or
@@ -210,7 +229,7 @@ func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
 	// not begin anew, behind the one that gives it back it can.
 	b.book(g, i, kind, e, sent, w)
 	if locks != 0 {
-		b.holds(f, i, locks)
+		b.holds(g, i, locks, kind == OpLock || kind == OpWriteLock)
 	}
 	if k := b.emit(g, b.opOn(g, i, kind, e, w)); !timed {
 		f.woken = k
@@ -344,14 +363,24 @@ func (b *Builder) opOn(g, object int32, kind OpKind, e *trace.Event, w wait) Op 
 }
 
 // holds follows how many locks a goroutine has, by object, since a lock can be held several times
-// for reading. A lock that another goroutine gives back stays counted for the one that took it: its
-// list never begins anew from there on.
-func (b *Builder) holds(f *follower, object, change int32) {
+// for reading. One that another goroutine gives back is no longer held by the one that has taken it
+// alone.
+func (b *Builder) holds(g, object, change int32, alone bool) {
+	f, holder := &b.G[g], &b.Levels[object].holder
+	if change < 0 && f.locks[object] == 0 {
+		if *holder == 0 {
+			return // locked before the window
+		}
+		f = &b.G[*holder-1]
+		if f.locks[object] == 0 {
+			return
+		}
+	}
 	if f.locks == nil {
 		f.locks = map[int32]int32{}
 	}
-	if change < 0 && f.locks[object] == 0 {
-		return // locked by another one, or before the window
+	if alone {
+		*holder = g + 1
 	}
 	f.locks[object] += change
 	f.held += change
@@ -364,8 +393,8 @@ func (b *Builder) holds(f *follower, object, change int32) {
 //
 //	OpWait OpAwait OpLock OpRun OpUnlock | OpWait    left of the bar goes
 //
-// Where it computes for ShortSyscall or longer in between, or the lock that it gives back wakes
-// another goroutine, the waits stay: it may have done something with the lock.
+// Where it computes for ShortSyscall or longer in between, closes a channel, or the lock that it
+// gives back wakes another goroutine, the waits stay: it may have done something with the lock.
 func (b *Builder) again(g int32, w wait) {
 	if !w.waited {
 		return
@@ -377,7 +406,7 @@ func (b *Builder) again(g int32, w wait) {
 	if i >= 0 && l.Ops[i].Kind == OpUnlock {
 		lock := l.Ops[i].Arg
 		i--
-		if i >= 0 && l.Ops[i].Kind == OpRun && l.Ops[i].D < ShortSyscall {
+		if i >= 0 && l.Ops[i].Kind == OpRun && l.Ops[i].D < ShortSyscall && !l.Ops[i].closes() {
 			i--
 		}
 		if i >= 2 && l.Ops[i].Kind == OpLock && l.Ops[i].Arg == lock && l.Ops[i-1].Kind == OpAwait && l.Ops[i-2].Kind == OpWait && l.Ops[i-2].Reason == WaitSignal {
