@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine/admission"
@@ -36,6 +37,7 @@ type Scheduled struct {
 	region  *classes.Class
 	before  classes.Usage            // of the region
 	latency *virtualtime.Observation // whose setting has the distributions of durations
+	spared  atomic.Int64             // goroutines that pay nothing any more, see payAgain
 
 	mu      sync.Mutex
 	over    bool // what it has spent is booked
@@ -137,6 +139,9 @@ func (s *Scheduled) Look(e *experiment.Experiment) {
 	}
 	if _, running := sched.Growth(); !running || Live.Scheduled.Load() != s {
 		e.Spoiled = "a limit has ended its delays, or another controller has the scheduler"
+	}
+	if n := s.spared.Load(); n > 0 {
+		e.Spoiled = fmt.Sprintf("delays of %d goroutines are over, since spans that are not delayed ended on others", n)
 	}
 }
 

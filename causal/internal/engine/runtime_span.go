@@ -84,6 +84,20 @@ func BeforeEndSpan(r *spans.Span) {
 	r.AddDelay(spent - e.spent - r.Delay()) // those below have booked theirs
 }
 
+// payAgain ends that a goroutine pays nothing. Only that goroutine can: where a span ends on another
+// one it goes on without delays as long as it lives, which spoils what is in force.
+func (e *scheduledSpan) payAgain() {
+	switch {
+	case e.exempt == nil:
+	case e.owner == virtualtime.Owner():
+		e.exempt()
+	default:
+		if s := Live.Scheduled.Load(); s != nil {
+			s.spared.Add(1)
+		}
+	}
+}
+
 // EndScheduled tells the scheduler of the end of a span. What is in force may have changed since
 // the start.
 func EndScheduled(r *spans.Span) {
@@ -96,9 +110,7 @@ func EndScheduled(r *spans.Span) {
 	if e.Inside {
 		e.visit.Leave()
 	}
-	if e.exempt != nil && e.owner == virtualtime.Owner() {
-		e.exempt()
-	}
+	e.payAgain()
 	if requests.Client(r) {
 		e.here.Served(false)
 	}
