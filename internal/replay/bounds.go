@@ -23,7 +23,8 @@ import (
 //
 // TestBounds has this program. The truth may lie outside where no translation tried is like the
 // program; margins (doubts.go) have to cover that. Of 24 programs all intervals together cover 95 %
-// of the answers (docs/design/0007-replay.md). Where each operation is recorded there are none.
+// of the answers (docs/design/0007-replay.md). Where operations are recorded, only what is inferred
+// from other waits is bounded.
 
 // disturbed is from which part of the time without a processor on the program that other programs
 // leave alone bounds the answer, too: what they took in the recording is in the lengths of what was

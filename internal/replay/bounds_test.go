@@ -82,8 +82,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestBoundsOfWaitsWithoutMarks has the same program do one operation with a mark, which has nothing
-// to do with the wait: the answer is bounded still, by the recorded order.
+// TestBoundsOfWaitsWithoutMarks has the same program do one operation with a mark, which has
+// nothing to do with the wait: the answer is bounded still.
 func TestBoundsOfWaitsWithoutMarks(t *testing.T) {
 	study, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
 	if err != nil {

@@ -101,9 +101,9 @@ func TestASendThatPanicsIsOver(t *testing.T) {
 	}
 }
 
-// TestACloseWithinAWaitForACondition has a goroutine close a channel between two waits for a signal,
-// with the lock in hand, and another one receive from it later. What is behind the close is the
-// same for all: the first wait must not be taken for one in vain.
+// TestACloseWithinAWaitForACondition has a goroutine close a channel between two waits for a
+// signal, with the lock in hand, and another one receive from it later: the first wait must not be
+// taken for one in vain.
 func TestACloseWithinAWaitForACondition(t *testing.T) {
 	const waiter, signaller, late, lock, cond, channel = 1, 2, 3, 1, 2, 3
 	b := trace.NewRecorder(0, 3)

@@ -168,8 +168,8 @@ func TestElementsThatWereThere(t *testing.T) {
 	}
 }
 
-// TestElementsOfSelectStatements has a goroutine wait in a select statement to send, and its element
-// received before it has marked that: no element was there at first.
+// TestElementsOfSelectStatements has a goroutine wait in a select statement to send, and its
+// element received before it has marked that: no element was there at first.
 func TestElementsOfSelectStatements(t *testing.T) {
 	const sender, receiver, capacity = 1, 2, 1
 	b := trace.NewRecorder(0, 2)

@@ -84,8 +84,8 @@ func BeforeEndSpan(r *spans.Span) {
 	r.AddDelay(spent - e.spent - r.Delay()) // those below have booked theirs
 }
 
-// payAgain ends that a goroutine pays nothing. Only that goroutine can: where a span ends on another
-// one it goes on without delays as long as it lives, which spoils what is in force.
+// payAgain ends that a goroutine pays nothing. Only that goroutine can: where a span ends on
+// another one it goes on without delays as long as it lives, which spoils what is in force.
 func (e *scheduledSpan) payAgain() {
 	switch {
 	case e.exempt == nil:

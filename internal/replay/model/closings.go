@@ -25,7 +25,8 @@ func (o *Op) closes() bool { return o.Kind == OpRun && o.Reason == closing }
 func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	if e.What == mark.Close {
 		b.closings[e.Ref] = Place{g, int32(len(b.P.Lists[g].Ops)) - 1}
-		b.emit(g, Op{Kind: OpRun, At: e.At, Reason: closing}) // what it computes from here on is behind the close
+		// What it computes from here on is behind the close.
+		b.emit(g, Op{Kind: OpRun, At: e.At, Reason: closing})
 		return
 	}
 	at, ok := b.closings[e.Ref]

@@ -20,8 +20,8 @@ func Acquires(what mark.Op) bool {
 // compares the objects: a select statement has several. What comes in between belongs to the
 // operation that began: Cond.Wait of package causal gives its lock back within itself.
 //
-// A send that panics ends, too: it finds the channel closed. Other operations that panic have no end;
-// a goroutine that recovers seems to be within one until its next one of that kind is done.
+// A send that panics ends, too: it finds the channel closed. Other operations that panic have no
+// end; a goroutine that recovers seems to be within one until its next one of that kind is done.
 func Ends(begin, end mark.Op) bool {
 	switch begin {
 	// A select statement has one beginning, and ends with the case that was taken, or with its own

@@ -218,7 +218,7 @@ type ObjectKey struct {
 // KeyOf returns the key of an operation's object: operations of one kind of object with one number
 // are on one object. The kinds are Mutex, RWMutex, WaitGroup, Cond, and channel. A Mutex whose
 // address another Mutex had before is taken for the same; only channels have a mark of their
-// making. Neither is used while the other one is, so that neither seems to wait for the other.
+// making. Neither is used while the other one is, but one that was left locked seems to be held.
 func KeyOf(what mark.Op, number uint64) ObjectKey {
 	switch what {
 	case mark.Lock.Beginning(), mark.Lock, mark.Unlock:

@@ -44,7 +44,7 @@ func Command(verb string, args []string) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("overlay: a folder for files is missing: %w", err)
 	}
 	cache = filepath.Join(cache, "otelprof", "overlay")
-	files, err := Files(t.GOROOT, t.GOVERSION)
+	files, err := rewritten(t.GOROOT, t.GOVERSION)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func Command(verb string, args []string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	document, err := Write(filepath.Join(cache, release(t.GOVERSION)), goroot, files, further)
+	document, err := merge(filepath.Join(cache, release(t.GOVERSION)), goroot, files, further)
 	if err != nil {
 		return nil, err
 	}

@@ -151,8 +151,8 @@ func (f flags) join(verb, document string) []string {
 		args = append(args, "-C", f.dir)
 	}
 	tags := f.tags
-	if !slices.Contains(tags, Tag) {
-		tags = append(slices.Clip(tags), Tag)
+	if !slices.Contains(tags, buildTag) {
+		tags = append(slices.Clip(tags), buildTag)
 	}
 	return append(append(args, "-overlay", document, "-tags", strings.Join(tags, ",")), f.rest...)
 }

@@ -125,8 +125,8 @@ func FuzzJoin(f *testing.F) {
 		}
 		joined := parsed.join(verb, "X")
 		parsed.overlay = "X"
-		if !slices.Contains(parsed.tags, Tag) {
-			parsed.tags = append(parsed.tags, Tag)
+		if !slices.Contains(parsed.tags, buildTag) {
+			parsed.tags = append(parsed.tags, buildTag)
 		}
 		again, err := parse(verb, joined[1:], goflags)
 		if diff := cmp.Diff(parsed, again, cmp.AllowUnexported(flags{})); diff != "" || err != nil {

@@ -30,12 +30,12 @@ func TestNextGo(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", latest, err)
 	}
-	t.Setenv(Untested, "1")
+	t.Setenv(untested, "1")
 	tell := t.Errorf
 	if strings.Contains(latest, "rc") || strings.Contains(latest, "beta") {
 		tell = t.Logf
 	}
-	if _, err := Files(strings.TrimSpace(string(goroot)), latest); err != nil {
+	if _, err := rewritten(strings.TrimSpace(string(goroot)), latest); err != nil {
 		tell("%s does not fit: %v", latest, err)
 		return
 	}

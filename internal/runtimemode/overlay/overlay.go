@@ -24,8 +24,8 @@ import (
 	"strings"
 )
 
-// Tag is the build tag by which our packages know that the scheduler helps.
-const Tag = "otelprof_runtime"
+// buildTag is the build tag by which our packages know that the scheduler helps.
+const buildTag = "otelprof_runtime"
 
 // The versions of Go whose runtime is known. The oldest is also the one of our go.mod.
 const (
@@ -33,22 +33,22 @@ const (
 	newest = "go1.27"
 )
 
-// Untested is the environment variable that, if it is not empty, lets a later version than the
+// untested is the environment variable that, if it is not empty, lets a later version than the
 // newest do, if all functions are as they should be there. It is for tests of such versions.
-const Untested = "OTELPROF_UNTESTED_GO"
+const untested = "OTELPROF_UNTESTED_GO"
 
-// ErrUnsupported is wrapped by errors about a version of Go whose runtime is not known, or not as
+// errUnsupported is wrapped by errors about a version of Go whose runtime is not known, or not as
 // it should be.
-var ErrUnsupported = errors.New("overlay: unsupported")
+var errUnsupported = errors.New("overlay: unsupported")
 
 // added are the files that packages get besides. Folders lie as below src, with a _ before.
 //
 //go:embed _runtime/*.go _sync/*.go _internal/sync/*.go
 var added embed.FS
 
-// Files returns the files that are rewritten or added, by their slash-separated paths below src.
-// Those of Go's are read from a GOROOT, whose version is that of "go env GOVERSION".
-func Files(goroot, goversion string) (map[string][]byte, error) {
+// rewritten returns the files that are rewritten or added, by their slash-separated paths below
+// src. Those of Go's are read from a GOROOT, whose version is that of "go env GOVERSION".
+func rewritten(goroot, goversion string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := rewriteAll(goroot, files)
 	lang := version.Lang(release(goversion))
@@ -59,12 +59,12 @@ func Files(goroot, goversion string) (map[string][]byte, error) {
 		err = fmt.Errorf("must be %s to %s", oldest, newest)
 	case !known && err != nil:
 		err = fmt.Errorf("must be %s to %s; %w", oldest, newest, err)
-	case !known && os.Getenv(Untested) == "":
+	case !known && os.Getenv(untested) == "":
 		err = fmt.Errorf("must be %s to %s; all functions are as they should be there, but it has not been tested: $%s=1 builds all the same",
-			oldest, newest, Untested)
+			oldest, newest, untested)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s in %s: %w", ErrUnsupported, goversion, goroot, err)
+		return nil, fmt.Errorf("%w: %s in %s: %w", errUnsupported, goversion, goroot, err)
 	}
 	return files, nil
 }
@@ -110,12 +110,12 @@ func rewriteAll(goroot string, files map[string][]byte) error {
 // replacements is the document that -overlay takes.
 type replacements struct{ Replace map[string]string }
 
-// Write writes the files below a folder and returns the document that -overlay takes. Further are
+// merge writes the files below a folder and returns the document that -overlay takes. Further are
 // the user's own replacements; if one of them is about the same file, that is an error.
 //
 // Names depend on the contents, and files come into being whole, so any number of builds may do
 // this at the same time.
-func Write(folder, goroot string, files map[string][]byte, further map[string]string) (document string, err error) {
+func merge(folder, goroot string, files map[string][]byte, further map[string]string) (document string, err error) {
 	all := replacements{maps.Clone(further)}
 	if all.Replace == nil {
 		all.Replace = map[string]string{}

@@ -29,7 +29,7 @@ func goRoot(t *testing.T) toolchain {
 
 func TestFilesOfThisGo(t *testing.T) {
 	known := goRoot(t)
-	files, err := Files(known.GOROOT, known.GOVERSION)
+	files, err := rewritten(known.GOROOT, known.GOVERSION)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,9 +129,9 @@ func TestMissingAnchors(t *testing.T) {
 			if err := errors.Join(os.Remove(path), os.WriteFile(path, bytes.Replace(text, []byte(tc.old), []byte(tc.new), 1), 0o444)); err != nil {
 				t.Fatal(err)
 			}
-			_, err = Files(root, "go1.26.1")
-			if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Files = %v, want %v and %q", err, ErrUnsupported, tc.want)
+			_, err = rewritten(root, "go1.26.1")
+			if !errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("rewritten = %v, want %v and %q", err, errUnsupported, tc.want)
 			}
 		})
 	}
@@ -139,18 +139,18 @@ func TestMissingAnchors(t *testing.T) {
 
 func TestOtherVersions(t *testing.T) {
 	root := goRoot(t).GOROOT
-	t.Setenv(Untested, "")
+	t.Setenv(untested, "")
 	for version, why := range map[string]string{
 		"go1.25.11": "", "go1.9": "", "devel go1.28-abcdef": "", "": "",
 		"go1.28rc1": "; all functions are as they should be there, but", "go1.30.1": "; all functions",
 	} {
-		if _, err := Files(root, version); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "must be go1.26 to go1.27"+why) {
-			t.Errorf("Files(%q) = %v, want %v", version, err, ErrUnsupported)
+		if _, err := rewritten(root, version); !errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), "must be go1.26 to go1.27"+why) {
+			t.Errorf("rewritten(%q) = %v, want %v", version, err, errUnsupported)
 		}
 	}
 	for _, version := range []string{"go1.26", "go1.26rc2", "go1.26.8", "go1.26.8-X:nogreenteagc", "go1.26.8 X:nogreenteagc", "go1.26-company", "go1.27.4"} {
-		if _, err := Files(root, version); err != nil {
-			t.Errorf("Files(%q) = %v", version, err)
+		if _, err := rewritten(root, version); err != nil {
+			t.Errorf("rewritten(%q) = %v", version, err)
 		}
 	}
 }
@@ -158,15 +158,15 @@ func TestOtherVersions(t *testing.T) {
 // A later version may be tried, but not with a runtime that is not as it should be, nor an older
 // one.
 func TestUntestedVersions(t *testing.T) {
-	t.Setenv(Untested, "1")
-	if _, err := Files(goRoot(t).GOROOT, "go1.28rc1"); err != nil {
-		t.Errorf("Files(go1.28rc1) with %s = %v", Untested, err)
+	t.Setenv(untested, "1")
+	if _, err := rewritten(goRoot(t).GOROOT, "go1.28rc1"); err != nil {
+		t.Errorf("rewritten(go1.28rc1) with %s = %v", untested, err)
 	}
-	if _, err := Files(goRoot(t).GOROOT, "go1.25.11"); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("Files(go1.25.11) with %s = %v, want %v", Untested, err, ErrUnsupported)
+	if _, err := rewritten(goRoot(t).GOROOT, "go1.25.11"); !errors.Is(err, errUnsupported) {
+		t.Errorf("rewritten(go1.25.11) with %s = %v, want %v", untested, err, errUnsupported)
 	}
-	if _, err := Files(t.TempDir(), "go1.28rc1"); !errors.Is(err, ErrUnsupported) || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Files(go1.28rc1) of an empty folder with %s = %v, want %v and %v", Untested, err, ErrUnsupported, os.ErrNotExist)
+	if _, err := rewritten(t.TempDir(), "go1.28rc1"); !errors.Is(err, errUnsupported) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("rewritten(go1.28rc1) of an empty folder with %s = %v, want %v and %v", untested, err, errUnsupported, os.ErrNotExist)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestWriteMerges(t *testing.T) {
 	folder, root := t.TempDir(), t.TempDir()
 	files := map[string][]byte{"runtime/proc.go": []byte("package runtime\n")}
 	mine := filepath.Join(root, "src", "runtime", "proc.go")
-	document, err := Write(folder, root, files, map[string]string{"/a/b.go": "/c/d.go", "/a/gone.go": ""})
+	document, err := merge(folder, root, files, map[string]string{"/a/b.go": "/c/d.go", "/a/gone.go": ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +204,8 @@ func TestWriteMerges(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"/a/b.go": "/c/d.go", "/a/gone.go": ""}, got.Replace); diff != "" {
 		t.Errorf("the user's replacements differ, -want +got:\n%s", diff)
 	}
-	if _, err := Write(folder, root, files, map[string]string{mine: "/mine.go"}); err == nil || !strings.Contains(err.Error(), mine) {
-		t.Errorf("Write with a clash = %v, want an error that names %s", err, mine)
+	if _, err := merge(folder, root, files, map[string]string{mine: "/mine.go"}); err == nil || !strings.Contains(err.Error(), mine) {
+		t.Errorf("merge with a clash = %v, want an error that names %s", err, mine)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestWriteConcurrentSafe(t *testing.T) {
 	for i := range documents {
 		wg.Go(func() {
 			var err error
-			if documents[i], err = Write(folder, root, files, nil); err != nil {
+			if documents[i], err = merge(folder, root, files, nil); err != nil {
 				t.Error(err)
 			}
 		})
