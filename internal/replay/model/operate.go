@@ -33,8 +33,8 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 	// For a goroutine that fills a bucket a select statement without a case is an offer refused.
 	fills := b.fillers[g]
 	if fills != nil && what == mark.Select {
-		b.refused(g, fills, e.At)
 		f.open = -1
+		b.refused(g, fills, e.At)
 		return
 	}
 	begins := what.Begins()
