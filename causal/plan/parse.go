@@ -133,14 +133,14 @@ type stamp time.Time
 
 func (s stamp) String() string { return time.Time(s).Format(time.RFC3339) }
 
-func (r ProgressPoint) validate(v *validate.Errors, key string, mode profile.Mode) {
-	v.That(r.Span != "" && len(r.Span) <= 256, key+".span", nil, "must have 1 to 256 characters")
-	v.That(r.Type == TypeThroughput || r.Type == TypeLatency, key+".type", r.Type, "must be %q or %q", TypeThroughput, TypeLatency)
-	v.That(r.Type != TypeLatency || mode != profile.ModeDilation, key+".type", r.Type, "must be %q in mode %q", TypeThroughput, mode)
-	v.That(r.Quantiles == nil || r.Type == TypeLatency, key+".quantiles", nil, "must be given with type %q only", TypeLatency)
-	v.That(r.Quantiles == nil || len(r.Quantiles) >= 1 && len(r.Quantiles) <= 8, key+".quantiles", nil, "must have 1 to 8 entries, not %d", len(r.Quantiles))
+func (p ProgressPoint) validate(v *validate.Errors, key string, mode profile.Mode) {
+	v.That(p.Span != "" && len(p.Span) <= 256, key+".span", nil, "must have 1 to 256 characters")
+	v.That(p.Type == TypeThroughput || p.Type == TypeLatency, key+".type", p.Type, "must be %q or %q", TypeThroughput, TypeLatency)
+	v.That(p.Type != TypeLatency || mode != profile.ModeDilation, key+".type", p.Type, "must be %q in mode %q", TypeThroughput, mode)
+	v.That(p.Quantiles == nil || p.Type == TypeLatency, key+".quantiles", nil, "must be given with type %q only", TypeLatency)
+	v.That(p.Quantiles == nil || len(p.Quantiles) >= 1 && len(p.Quantiles) <= 8, key+".quantiles", nil, "must have 1 to 8 entries, not %d", len(p.Quantiles))
 	seen := map[float64]bool{}
-	for i, q := range r.Quantiles {
+	for i, q := range p.Quantiles {
 		at := fmt.Sprintf("%s.quantiles[%d]", key, i)
 		v.That(q >= 1 && q <= 99.9, at, q, "must be a percentage in [1, 99.9]")
 		v.That(!seen[q], at, q, "must not be repeated")

@@ -105,11 +105,11 @@ var defaultQuantiles = []float64{50, 90, 99}
 
 // Metrics returns the metrics of a progress point and for each the quantile in percent, 0 for
 // throughput.
-func (r ProgressPoint) Metrics() (metrics []profile.Metric, at []float64) {
-	if r.Type != TypeLatency {
+func (p ProgressPoint) Metrics() (metrics []profile.Metric, at []float64) {
+	if p.Type != TypeLatency {
 		return []profile.Metric{profile.MetricThroughput}, []float64{0}
 	}
-	at = r.Quantiles
+	at = p.Quantiles
 	if len(at) == 0 {
 		at = defaultQuantiles
 	}

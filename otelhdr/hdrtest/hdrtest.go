@@ -102,7 +102,10 @@ func (c Comparison) calls(f func()) int {
 	c.turn(f, 1) // warms up
 	long := func(n int) bool { return c.turn(f, n) >= uint64(c.Turn) }
 	n := 1
-	for n < most && !(long(n) && long(n)) {
+	for n < most {
+		if first, second := long(n), long(n); first && second {
+			break
+		}
 		n *= 2
 	}
 	return n

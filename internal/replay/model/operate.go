@@ -37,36 +37,13 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 		b.refused(g, fills, e.At)
 		return
 	}
-	begins := what.Begins()
 	// Neither another case nor an end: the select statement is over, and its waits stay in the list
 	// as waits.
 	if f.open >= 0 && f.what == mark.Select.Beginning() && what != mark.Select.Beginning() && !trace.Ends(mark.Select.Beginning(), what) {
 		f.open = -1 // a select that took a case whose channel has no marks
 	}
-	if begins {
-		if what == mark.Select.Beginning() && f.open >= 0 && f.what == mark.Select.Beginning() {
-			if !b.waitedSince(g, f.open) { // another case
-				b.told(g, e.Ref)
-				return
-			}
-			f.open = -1
-		}
-		if f.open < 0 {
-			if what == mark.Select.Beginning() {
-				b.P.Told = append(b.P.Told, nil)
-				b.emit(g, Op{Kind: OpChoose, Arg: b.objectOf(e.Ref), At: e.At, Late: -1, Nth: int32(len(b.P.Told))})
-			}
-			f.open, f.what, f.object, f.begun = int32(len(b.P.Lists[g].Ops)), what, b.objectOf(e.Ref), e.At
-			if what == mark.Select.Beginning() {
-				b.told(g, e.Ref)
-			}
-			// The element may be received before the sender's second mark. Counted only there, a
-			// level could fall below what the channel ever held.
-			if what == mark.Send.Beginning() { // it has sent, as far as others can see
-				f.found = b.Levels[f.object].Now
-				b.Levels[f.object].take(1)
-			}
-		}
+	if what.Begins() {
+		b.begin(g, e)
 		f.first = false
 		return
 	}
@@ -93,6 +70,36 @@ func (b *Builder) operate(g int32, e *trace.Event) {
 	}
 	f.first = false
 	b.perform(g, e, slow && f.what == mark.Send.Beginning(), w)
+}
+
+// begin books the beginning of an operation that may wait, unless it is a part of another one.
+func (b *Builder) begin(g int32, e *trace.Event) {
+	f := &b.G[g]
+	what, selects := e.What, e.What == mark.Select.Beginning()
+	if selects && f.open >= 0 && f.what == what {
+		if !b.waitedSince(g, f.open) { // another case
+			b.told(g, e.Ref)
+			return
+		}
+		f.open = -1
+	}
+	if f.open >= 0 {
+		return
+	}
+	if selects {
+		b.P.Told = append(b.P.Told, nil)
+		b.emit(g, Op{Kind: OpChoose, Arg: b.objectOf(e.Ref), At: e.At, Late: -1, Nth: int32(len(b.P.Told))})
+	}
+	f.open, f.what, f.object, f.begun = int32(len(b.P.Lists[g].Ops)), what, b.objectOf(e.Ref), e.At
+	if selects {
+		b.told(g, e.Ref)
+	}
+	// The element may be received before the sender's second mark. Counted only there, a level
+	// could fall below what the channel ever held.
+	if what == mark.Send.Beginning() { // it has sent, as far as others can see
+		f.found = b.Levels[f.object].Now
+		b.Levels[f.object].take(1)
+	}
 }
 
 // foldBefore folds the wait of a goroutine that has done nothing but wait since the window began,

@@ -36,8 +36,8 @@ type Membership struct {
 
 var (
 	// memberships are at hand of spans: of all in programs of "otelprof build", and elsewhere of
-	// local roots. A span has few inline slots, so that this one is taken only in programs that have
-	// opted in to experiments.
+	// local roots. A span has few inline slots, so that this one is taken only in programs that
+	// have opted in to experiments.
 	memberships = sync.OnceValue(spans.NewSlot[Membership])
 	// Calls are the open spans that call others.
 	Calls callTable

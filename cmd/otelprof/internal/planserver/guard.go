@@ -22,7 +22,7 @@ func (s *Server) admits(w http.ResponseWriter, r *http.Request) bool {
 		problem(w, http.StatusForbidden, "host %q: must be the address listened on, a name of the certificate, or one allowed by WithHosts", r.Host)
 	case s.origins.Check(r) != nil:
 		problem(w, http.StatusForbidden, "%s from another origin: must not come from a page", r.Method)
-	case !s.authorized(r) && !s.pushable() && !(s.instanceToken != "" && s.onlyReads(r)):
+	case !s.authorized(r) && !s.pushable() && (s.instanceToken == "" || !s.onlyReads(r)):
 		s.deny(r)
 		problem(w, http.StatusForbidden, "%s: not permitted: the server has neither a token nor admins", r.Method)
 	case !s.authorized(r):
