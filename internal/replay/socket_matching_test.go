@@ -20,6 +20,8 @@ type caller struct {
 	backend  bool  // servers wait for another process, not for a timer
 	bare     bool  // servers have no spans
 	accepted int64 // goroutines so far, one for each connection
+	late     bool  // one answer in nine is seen late
+	called   int64
 }
 
 const (
@@ -111,6 +113,10 @@ func (c *caller) call(at, client, reader, server, work int64, external bool) int
 	c.note(at+3000, client, trace.Event{Kind: trace.EvReturn, Arg: int32(client % 16)})
 	came := at + 1000 + way
 	answer := came + 5000 + work
+	arrives := answer + way
+	if c.called++; c.late && c.called%9 == 0 {
+		arrives += 7 * ms / 10
+	}
 	if !external {
 		c.goesOn(came, server)
 		done := func(int64) {}
@@ -128,21 +134,21 @@ func (c *caller) call(at, client, reader, server, work int64, external bool) int
 		c.note(answer+3000, server, trace.Event{Kind: trace.EvWait, Site: siteServe, Arg: trace.WaitNetwork})
 	}
 	if reader == client {
-		c.waits(at+5000, answer+way, client, siteCall, trace.WaitNetwork)
+		c.waits(at+5000, arrives, client, siteCall, trace.WaitNetwork)
 	} else {
 		c.note(at+5000, client, trace.Event{Kind: trace.EvWait, Site: siteHand, Arg: trace.WaitOther})
-		c.goesOn(answer+way-4000, reader)
-		c.by(reader, answer+way, client, trace.Event{Kind: trace.EvReady, Site: siteHand})
-		c.starts(answer+way+1000, client)
+		c.goesOn(arrives-4000, reader)
+		c.by(reader, arrives, client, trace.Event{Kind: trace.EvReady, Site: siteHand})
+		c.starts(arrives+1000, client)
 		if c.accepted > 0 {
-			c.note(answer+way+1000, reader, trace.Event{Kind: trace.EvEnd})
+			c.note(arrives+1000, reader, trace.Event{Kind: trace.EvEnd})
 		} else {
-			c.note(answer+way+1000, reader, trace.Event{Kind: trace.EvWait, Site: siteCall, Arg: trace.WaitNetwork})
+			c.note(arrives+1000, reader, trace.Event{Kind: trace.EvWait, Site: siteCall, Arg: trace.WaitNetwork})
 		}
 	}
-	end(answer + way + 2000)
-	c.note(answer+way+3000, client, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
-	return answer + way + 4000
+	end(arrives + 2000)
+	c.note(arrives+3000, client, trace.Event{Kind: trace.EvVisit, Ref: c.PointOf("done")})
+	return arrives + 4000
 }
 
 // dial has a client open a connection, which a goroutine reads at each end from then on, and
@@ -185,9 +191,11 @@ func TestWire(t *testing.T) {
 		bare     bool
 		dials    bool
 		reader   bool // another goroutine reads the connection
+		late     bool
 		want     float64
 	}{
 		"a connection each":                 {servers: clients, want: 0.33},
+		"a connection each, late wake-ups":  {servers: clients, late: true, want: 0.32},
 		"connections of all":                {servers: 6, pooled: true, want: 0.33},
 		"to another process":                {servers: clients, external: true, want: 0},
 		"some that are alone":               {servers: clients + 2, want: 0.33},
@@ -202,7 +210,7 @@ func TestWire(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller(clients, tc.servers)
-			c.backend, c.bare = tc.backend, tc.bare
+			c.backend, c.bare, c.late = tc.backend, tc.bare, tc.late
 			const end = 400 * ms
 			random := uint64(1)
 			draw := func(n int64) int64 {

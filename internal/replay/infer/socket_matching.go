@@ -45,6 +45,9 @@ const (
 	// ended them, ns: a client of another process may send its next request as soon as it has an
 	// answer, and takes longer. chance is how often there may be such a write at other times.
 	prompt, chance = 100_000, 0.2
+	// mostly is before which part of a goroutine's waits its peer writes within reach, where that
+	// is seldom so at other times. On a machine with few processors one wake-up in ten is later.
+	mostly = 0.8
 	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
 	handed = 200_000
 )
@@ -63,6 +66,7 @@ type wiring struct {
 	writes, arrivals []transfer // in order of time
 	kinds            []int32    // of arrivals: waits at one place
 	origins          []int32    // of writes: the place
+	writers          []int32    // of writes: the goroutine
 }
 
 // wire joins waits for the network with the writes that ended them, where spans do not. It looks at
@@ -124,6 +128,7 @@ func (w *wiring) collect() {
 	}
 	for i := range w.writes {
 		w.origins = append(w.origins, w.c.readers[p.SiteOf(w.writes[i].Place)])
+		w.writers = append(w.writers, w.writes[i].List)
 	}
 }
 
@@ -155,7 +160,8 @@ func (w *wiring) before(a *transfer, f func(write int32) bool) {
 
 // apart finds goroutines whose waits another one ends all the time, as where each connection has
 // its own to read and to write. Of writers that come before nearly all waits of a reader
-// (hidden.Fairness) the one with the smallest mean lag is its peer.
+// (hidden.Fairness), or before most of them and seldom by chance, the one with the smallest mean
+// lag is its peer.
 func (w *wiring) apart() {
 	type pair struct {
 		reader listener
@@ -165,16 +171,16 @@ func (w *wiring) apart() {
 		n   int
 		lag int64
 	}
-	all, pairs := map[listener]int{}, map[pair]tally{}
+	all, pairs := map[listener][]int32{}, map[pair]tally{} // all are the waits of a reader
 	var readers []listener
 	of := map[listener][]int32{} // the writers before a reader's waits
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
 		reader := listener{a.List, w.kinds[i]}
-		if all[reader] == 0 {
+		if len(all[reader]) == 0 {
 			readers = append(readers, reader)
 		}
-		all[reader]++
+		all[reader] = append(all[reader], int32(i))
 		var counted []int32 // the writers of this arrival
 		w.before(a, func(n int32) bool {
 			x := pair{reader, w.writes[n].List}
@@ -192,13 +198,18 @@ func (w *wiring) apart() {
 	}
 	peers := map[listener]int32{}
 	for _, r := range readers {
-		if all[r] < leastArrivals {
+		if len(all[r]) < leastArrivals {
 			continue
 		}
 		best, least := int32(trace.None), tally{}
 		for _, by := range of[r] {
+			t := pairs[pair{r, by}]
 			// Means are compared by cross-multiplication, in whole ns.
-			if t := pairs[pair{r, by}]; float64(t.n) >= hidden.Fairness*float64(all[r]) && (best < 0 || t.lag*int64(least.n) < least.lag*int64(t.n)) {
+			if best >= 0 && t.lag*int64(least.n) >= least.lag*int64(t.n) {
+				continue
+			}
+			part := float64(t.n) / float64(len(all[r]))
+			if part >= hidden.Fairness || part >= mostly && w.byChance(all[r], w.writers, by, reach) <= chance {
 				best, least = by, t
 			}
 		}
@@ -209,21 +220,30 @@ func (w *wiring) apart() {
 	w.joinPeers(peers)
 }
 
-// joinPeers joins the waits of readers with the writes of their peers: each with the latest.
+// joinPeers joins the waits of readers with the writes of their peers: each with the latest within
+// reach, or else within the wait. Which goroutine the peer is is known by then, and it has written,
+// however late that has been seen.
 func (w *wiring) joinPeers(peers map[listener]int32) {
+	of := map[int32][]int32{} // the writes of each writer, in order
+	for i, by := range w.writers {
+		of[by] = append(of[by], int32(i))
+	}
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
 		by, known := peers[listener{a.List, w.kinds[i]}]
 		if !known {
 			continue
 		}
-		w.before(a, func(n int32) bool {
-			if w.writes[n].List != by {
-				return true
-			}
-			w.tell(int32(i), n)
-			return false
+		all := of[by]
+		n, _ := slices.BinarySearchFunc(all, a.at, func(x int32, at int64) int {
+			return cmp.Or(cmp.Compare(w.writes[x].at, at), -1)
 		})
+		for n--; n >= 0 && w.writes[all[n]].at >= a.at-max(reach, w.c.op(a.Place).D); n-- {
+			if w.writes[all[n]].other < 0 {
+				w.tell(int32(i), all[n])
+				break
+			}
+		}
 	}
 }
 
@@ -289,7 +309,7 @@ func (w *wiring) kin() {
 		arrivals := waits[k]
 		lags := map[int32][]int64{} // by the origin of the latest write before
 		for _, i := range arrivals {
-			for origin, lag := range w.latest(i, 0) {
+			for origin, lag := range w.latest(i, w.origins, 0) {
 				lags[origin] = append(lags[origin], lag)
 			}
 		}
@@ -301,7 +321,7 @@ func (w *wiring) kin() {
 			if len(all) <= most || all[most] >= least {
 				continue
 			}
-			if all[len(all)/2] <= prompt && w.byChance(arrivals, origin, all[most]) <= chance {
+			if all[len(all)/2] <= prompt && w.byChance(arrivals, w.origins, origin, all[most]) <= chance {
 				best, least = origin, all[most]
 			}
 		}
@@ -321,28 +341,28 @@ func (w *wiring) kin() {
 }
 
 // latest returns how long before the end of a wait, or before a time that is so much earlier, the
-// latest write of each origin was, ns, for origins that wrote within reach.
-func (w *wiring) latest(arrival int32, earlier int64) map[int32]int64 {
+// latest write from each origin or writer (by) was, ns, for what wrote within reach.
+func (w *wiring) latest(arrival int32, by []int32, earlier int64) map[int32]int64 {
 	a := w.arrivals[arrival]
 	a.at -= earlier
 	lags := map[int32]int64{}
 	w.before(&a, func(n int32) bool {
-		if _, known := lags[w.origins[n]]; !known {
-			lags[w.origins[n]] = a.at - w.writes[n].at
+		if _, known := lags[by[n]]; !known {
+			lags[by[n]] = a.at - w.writes[n].at
 		}
 		return true
 	})
 	return lags
 }
 
-// byChance returns before which part of other times a write of that origin was as soon. The other
-// times are four for each wait, 1.5 to 4 ms before its end: too early for what ended it, and no
-// multiple of each other.
-func (w *wiring) byChance(arrivals []int32, origin int32, within int64) float64 {
+// byChance returns before which part of other times a write from an origin or writer (by) was as
+// soon. The other times are four for each wait, 1.5 to 4 ms before its end: too early for what
+// ended it, and no multiple of each other.
+func (w *wiring) byChance(arrivals, by []int32, from int32, within int64) float64 {
 	n, all := 0, 0
 	for _, i := range arrivals {
 		for k := range int64(4) {
-			lag, known := w.latest(i, 3*reach+k*reach*5/3)[origin]
+			lag, known := w.latest(i, by, 3*reach+k*reach*5/3)[from]
 			if all++; known && lag <= within {
 				n++
 			}
