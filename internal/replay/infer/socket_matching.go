@@ -46,8 +46,9 @@ const (
 	// answer, and takes longer. chance is how often there may be such a write at other times.
 	prompt, chance = 100_000, 0.2
 	// mostly is before which part of a goroutine's waits its peer writes within reach, where that
-	// is seldom so at other times. On a machine with few processors one wake-up in ten is later.
-	mostly = 0.8
+	// is no coincidence: this is the probability, at most, that any writer came before as many
+	// waits by chance. On a machine with few processors one wake-up in ten is later.
+	mostly, coincidence = 0.8, 1e-6
 	// handed is how long after it was woken a goroutine may write what it was woken for, ns.
 	handed = 200_000
 )
@@ -160,7 +161,7 @@ func (w *wiring) before(a *transfer, f func(write int32) bool) {
 
 // apart finds goroutines whose waits another one ends all the time, as where each connection has
 // its own to read and to write. Of writers that come before nearly all waits of a reader
-// (hidden.Fairness), or before most of them and seldom by chance, the one with the smallest mean
+// (hidden.Fairness), or before most of them and not by chance, the one with the smallest mean
 // lag is its peer.
 func (w *wiring) apart() {
 	type pair struct {
@@ -198,9 +199,6 @@ func (w *wiring) apart() {
 	}
 	peers := map[listener]int32{}
 	for _, r := range readers {
-		if len(all[r]) < leastArrivals {
-			continue
-		}
 		best, least := int32(trace.None), tally{}
 		for _, by := range of[r] {
 			t := pairs[pair{r, by}]
@@ -208,8 +206,8 @@ func (w *wiring) apart() {
 			if best >= 0 && t.lag*int64(least.n) >= least.lag*int64(t.n) {
 				continue
 			}
-			part := float64(t.n) / float64(len(all[r]))
-			if part >= hidden.Fairness || part >= mostly && w.byChance(all[r], w.writers, by, reach) <= chance {
+			m, n := float64(len(all[r])), float64(t.n)
+			if m >= leastArrivals && n >= hidden.Fairness*m || n >= mostly*m && outlying(m, n, w.byChance(all[r], w.writers, by, reach)) < coincidence/float64(len(of[r])) {
 				best, least = by, t
 			}
 		}
@@ -218,6 +216,21 @@ func (w *wiring) apart() {
 		}
 	}
 	w.joinPeers(peers)
+}
+
+// outlying bounds the probability that n or more of m trials succeed, each with probability p: the
+// Chernoff bound for the binomial distribution (Hoeffding 1963). It is 1 for n below what is
+// expected.
+func outlying(m, n, p float64) float64 {
+	x := n / m
+	if x <= p {
+		return 1
+	}
+	exponent := x * math.Log(x/p)
+	if x < 1 {
+		exponent += (1 - x) * math.Log((1-x)/(1-p))
+	}
+	return math.Exp(-m * exponent)
 }
 
 // joinPeers joins the waits of readers with the writes of their peers: each with the latest within
@@ -356,8 +369,8 @@ func (w *wiring) latest(arrival int32, by []int32, earlier int64) map[int32]int6
 }
 
 // byChance returns before which part of other times a write from an origin or writer (by) was as
-// soon. The other times are four for each wait, 1.5 to 4 ms before its end: too early for what
-// ended it, and no multiple of each other.
+// soon, above 0 by the rule of succession. The other times are four for each wait, 1.5 to 4 ms
+// before its end: too early for what ended it, and no multiple of each other.
 func (w *wiring) byChance(arrivals, by []int32, from int32, within int64) float64 {
 	n, all := 0, 0
 	for _, i := range arrivals {
@@ -368,7 +381,7 @@ func (w *wiring) byChance(arrivals, by []int32, from int32, within int64) float6
 			}
 		}
 	}
-	return float64(n) / float64(all)
+	return float64(n+1) / float64(all+2)
 }
 
 // agrees reports whether a write may have ended a wait, by what is known of both: nothing, or just
