@@ -3,8 +3,8 @@ package spans
 import (
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"time"
-	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -111,17 +111,21 @@ func (s *SessionRecord) size() int {
 	return n
 }
 
+var (
+	attributeSize = int(reflect.TypeFor[attribute.KeyValue]().Size())
+	valueSize     = int(reflect.TypeFor[attribute.Value]().Size())
+)
+
 func attributeBytes(kvs []attribute.KeyValue) (n int) {
-	const bytes = int(unsafe.Sizeof(attribute.KeyValue{}))
 	for _, kv := range kvs {
-		n += bytes + valueBytes(kv.Value)
+		n += attributeSize + valueBytes(kv.Value)
 	}
 	return n
 }
 
 // valueBytes is what a value holds beside its own words.
 func valueBytes(v attribute.Value) (n int) {
-	const wordBytes, stringBytes = 8, int(unsafe.Sizeof(""))
+	const wordBytes, stringBytes = 8, 16
 	switch v.Type() {
 	case attribute.STRING:
 		return len(v.AsString())
@@ -139,7 +143,7 @@ func valueBytes(v attribute.Value) (n int) {
 		}
 	case attribute.SLICE:
 		for _, one := range v.AsSlice() {
-			n += int(unsafe.Sizeof(one)) + valueBytes(one)
+			n += valueSize + valueBytes(one)
 		}
 	case attribute.MAP:
 		for _, kv := range v.AsMap() {
