@@ -52,19 +52,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 			undisturbed.Pace = 1 - w.Starved
 			varied = append(varied, sim.Variation{Base: *base, Changed: sim.Simulate(x, undisturbed, d)})
 		}
-		// Alternatives without the very thing that is asked about have no answer.
-		bounds := make([]sim.Outcome, len(others))
-		bounded := make([]bool, len(others))
-		for i := range others {
-			if others[i].Most && len(q.Faster) == 0 || others[i].Slower && !q.slows() { // it has no locks, or no ticks
-				continue
-			}
-			var y *model.Program
-			if y, c, bounded[i] = q.on(others[i].P); bounded[i] {
-				c.Pace = others[i].Pace
-				bounds[i] = sim.Simulate(y, c, d)
-			}
-		}
+		bounds := q.bounds(others, d)
 		// The answer at each progress point, and its bounds: as in simulate, for regions.
 		for i := range p.Points {
 			name := p.Points[i].Name
@@ -75,7 +63,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 			w.sample(asked, base, &o, i, d)
 			w.widen(asked, base, varied, i, d)
 			for k := range others {
-				if bounded[k] {
+				if bounds[k].Visits != nil {
 					w.bound(asked, &others[k], &bounds[k], i, d)
 				}
 			}
@@ -86,4 +74,20 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 		}
 	}
 	return nil
+}
+
+// bounds simulates the question in each of the alternatives. One without the very thing that is
+// asked about has no answer, and no visits.
+func (q Question) bounds(others []doubt.Alternative, d int64) []sim.Outcome {
+	all := make([]sim.Outcome, len(others))
+	for i := range others {
+		if others[i].Most && len(q.Faster) == 0 || others[i].Slower && !q.slows() { // it has no locks, or no ticks
+			continue
+		}
+		if y, c, ok := q.on(others[i].P); ok {
+			c.Pace = others[i].Pace
+			all[i] = sim.Simulate(y, c, d)
+		}
+	}
+	return all
 }

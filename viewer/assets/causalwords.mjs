@@ -113,7 +113,7 @@ function planNames(questions) {
 }
 
 /** priceText says what planDraft costs, or planCommand where experiments are off. */
-export const priceText = (enabled) => ` It holds callers of up to three regions now and then, for ${enabled ? 10 : 30} minutes at most, and takes at most 3 % of the throughput${
+export const priceText = (enabled) => `: it holds callers of up to three regions now and then, for ${enabled ? 10 : 30} minutes at most, and takes at most 3 % of the throughput${
   enabled ? "" : "; the program must opt in first, by OTELPROF_EXPERIMENTS=on"}.`; // Plan.Loss of duty 5 %
 
 /** planDraft is a plan for this program to start from, of ten minutes and a small budget. Its generation is the clock's. */

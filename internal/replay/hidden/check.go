@@ -2,6 +2,7 @@ package hidden
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/mark"
@@ -155,28 +156,39 @@ func (x *explanation) counts() float64 {
 	if x.capacity < 0 || more > 0 && waits < leastWaits && !x.places() {
 		return 1
 	}
-	// Go through the unseen ones again, now that the levels of empty and full are known: none of
-	// them has waited, so none may have found the channel so.
-	level = 0
+	if more == 0 {
+		everything = math.MaxInt32
+	}
+	if waits < leastWaits {
+		nothing = math.MinInt32
+	}
+	unseen, impossible := unwaited(all, nothing, everything)
+	return float64(wrong+impossible) / float64(max(1, total+unseen))
+}
+
+// unwaited counts the unseen operations, and of them the ones that found the channel empty or full,
+// by its levels. None of them has waited, so none may have found it so.
+func unwaited(all []Incident, empty, full int32) (n, impossible int) {
+	level := int32(0)
 	for _, e := range all {
 		if e.seen {
 			continue
 		}
-		total++
+		n++
 		switch e.what {
 		case mark.Send:
-			if more > 0 && level >= everything {
-				wrong++
+			if level >= full {
+				impossible++
 			}
 			level++
 		case mark.Receive:
-			if waits >= leastWaits && level <= nothing {
-				wrong++
+			if level <= empty {
+				impossible++
 			}
 			level--
 		}
 	}
-	return float64(wrong) / float64(max(1, total))
+	return n, impossible
 }
 
 // places reports whether the elements are places that goroutines have (a semaphore, or a pool of

@@ -44,36 +44,7 @@ const (
 // cases, or without a preference, have none. For each pair it takes as many searches as elements
 // were taken.
 func prefer(p *model.Program, together [][]int32) {
-	type flow struct{ sends, receives, taken []int64 }
-	flows := map[int32]*flow{}
-	for _, objects := range together {
-		for _, object := range objects {
-			flows[object] = &flow{}
-		}
-	}
-	// A receive without a wait has chosen; one that waited took what came first.
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			o := &p.Lists[i].Ops[k]
-			f := flows[o.Arg]
-			switch {
-			case f == nil:
-			case o.Kind == model.OpSend && o.Site != 0: // the element was there while its sender waited
-				f.sends = append(f.sends, o.D)
-			case o.Kind == model.OpSend:
-				f.sends = append(f.sends, o.At)
-			case o.Kind == model.OpReceive:
-				f.receives = append(f.receives, o.At)
-				if o.Site == 0 {
-					f.taken = append(f.taken, o.At)
-				}
-			}
-		}
-	}
-	for _, f := range flows {
-		slices.Sort(f.sends)
-		slices.Sort(f.receives)
-	}
+	flows := flowsOf(p, together)
 	// Until is how many of the times, which are in order, are not later than a time.
 	until := func(times []int64, at int64) int {
 		n, _ := slices.BinarySearchFunc(times, at, func(t, at int64) int { return cmp.Or(cmp.Compare(t, at), -1) })
@@ -104,4 +75,42 @@ func prefer(p *model.Program, together [][]int32) {
 			}
 		}
 	}
+}
+
+// A flow is when elements came to a channel, and went, ns, in order. Taken are the receives that
+// did not wait.
+type flow struct{ sends, receives, taken []int64 }
+
+// flowsOf returns the flows of channels. A receive without a wait has chosen; one that waited took
+// what came first.
+func flowsOf(p *model.Program, together [][]int32) map[int32]*flow {
+	flows := map[int32]*flow{}
+	for _, objects := range together {
+		for _, object := range objects {
+			flows[object] = &flow{}
+		}
+	}
+	for i := range p.Lists {
+		for k := range p.Lists[i].Ops {
+			o := &p.Lists[i].Ops[k]
+			f := flows[o.Arg]
+			switch {
+			case f == nil:
+			case o.Kind == model.OpSend && o.Site != 0: // the element was there while its sender waited
+				f.sends = append(f.sends, o.D)
+			case o.Kind == model.OpSend:
+				f.sends = append(f.sends, o.At)
+			case o.Kind == model.OpReceive:
+				f.receives = append(f.receives, o.At)
+				if o.Site == 0 {
+					f.taken = append(f.taken, o.At)
+				}
+			}
+		}
+	}
+	for _, f := range flows {
+		slices.Sort(f.sends)
+		slices.Sort(f.receives)
+	}
+	return flows
 }

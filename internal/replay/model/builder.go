@@ -236,23 +236,27 @@ func (b *Builder) Event(e *trace.Event) {
 		b.Advance(g, e.At)
 		b.enter(g, gone)
 		b.P.Lists[g].Ended = true
-	case trace.EvOpen:
+	case trace.EvOpen, trace.EvClose, trace.EvVisit:
 		b.Advance(g, e.At)
 		b.selected(g)
-		b.open(g, e)
-	case trace.EvClose:
-		b.Advance(g, e.At)
-		b.selected(g)
-		b.close(g, e)
-	case trace.EvVisit:
-		b.Advance(g, e.At)
-		b.selected(g)
-		b.emit(g, Op{Kind: OpVisit, Arg: e.Ref, At: e.At})
+		b.annotation(g, e)
 	case trace.EvSample:
 		b.P.Samples = append(b.P.Samples, sampled{g, f.set, e.Site})
 	case trace.EvOperate:
 		b.Advance(g, e.At)
 		b.operate(g, e)
+	}
+}
+
+// annotation books the begin or end of a span, or a visit.
+func (b *Builder) annotation(g int32, e *trace.Event) {
+	switch e.Kind {
+	case trace.EvOpen:
+		b.open(g, e)
+	case trace.EvClose:
+		b.close(g, e)
+	default:
+		b.emit(g, Op{Kind: OpVisit, Arg: e.Ref, At: e.At})
 	}
 }
 

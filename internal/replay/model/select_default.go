@@ -38,15 +38,7 @@ type filler struct {
 // fillers returns those among the goroutines, by number; nil if no operation is an offer. It goes
 // through the events twice.
 func fillers(r *trace.Recording) map[int32]*filler {
-	sent := make([]bool, r.Objects) // the channels of timers are not
-	offers := false
-	for i := range r.Events {
-		r.RestsAt(i)
-		if e := &r.Events[i]; e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.TrySend) {
-			sent[e.Ref] = true
-			offers = offers || e.What == mark.TrySend
-		}
-	}
+	sent, offers := sentTo(r)
 	if !offers {
 		return nil
 	}
@@ -99,6 +91,20 @@ func fillers(r *trace.Recording) map[int32]*filler {
 		}
 	}
 	return all
+}
+
+// sentTo returns to which objects goroutines send, the channels of timers are not among them, and
+// whether any send is an offer.
+func sentTo(r *trace.Recording) (sent []bool, offers bool) {
+	sent = make([]bool, r.Objects)
+	for i := range r.Events {
+		r.RestsAt(i)
+		if e := &r.Events[i]; e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.TrySend) {
+			sent[e.Ref] = true
+			offers = offers || e.What == mark.TrySend
+		}
+	}
+	return sent, offers
 }
 
 // refused books an offer that found no room. So the channel was full then, which shows how much it

@@ -143,8 +143,14 @@ func compile(p *model.Program) *executable {
 	for _, f := range c.p.Fillings {
 		c.x.fillings = append(c.x.fillings, model.Filling{List: f.List, Use: c.of(model.Place{List: f.List, Op: f.Use}), Fill: c.of(model.Place{List: f.List, Op: f.Fill})})
 	}
-	// Of each choice: what ended it, its examples, and where a runner that goes on elsewhere, as
-	// behind this choice, comes back to its own list.
+	c.choices()
+	return c.x
+}
+
+// choices compiles of each choice what ended it, its examples, and where a runner that goes on
+// elsewhere, as behind this choice, comes back to its own list.
+func (c *compiler) choices() {
+	p := c.p
 	c.x.likeOf, c.x.rounds = make([]int32, len(p.Choices)), make([]int32, len(p.Choices))
 	for i := range p.Choices {
 		c.x.ends[i] = c.of(model.Place{List: p.Choices[i].List, Op: p.Choices[i].End})
@@ -167,7 +173,6 @@ func compile(p *model.Program) *executable {
 			}
 		}
 	}
-	return c.x
 }
 
 // computes reports whether it is an op that computes, or a row of them.

@@ -112,15 +112,19 @@ func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 		s.goOn(r, o)
 		return true
 	}
-	// How late it was in the recording is of the one wait that it had there. A wait more, for a
-	// lock that another one took meanwhile, has no example. A call that was asked for may have
-	// moved the runners in memory.
-	r = &s.runners[i]
+	s.waits(i, o, again)
+	return false
+}
+
+// waits notes how late a runner was in the recording when what it now waits for was there. That is
+// of the one wait that it had there: a wait more (again), for a lock that another one took
+// meanwhile, has no example.
+func (s *Simulation) waits(i int32, o *instruction, again bool) {
+	r := &s.runners[i] // a call that was asked for may have moved the runners in memory
 	r.late = int64(o.late)
 	if again {
 		r.late = -1
 	}
-	return false
 }
 
 // add changes the count of a wait group, and lets all goroutines go on that wait for its end

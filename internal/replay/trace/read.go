@@ -73,6 +73,11 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 	if t.B == nil {
 		return nil, fmt.Errorf("%w: no events", ErrTrace)
 	}
+	return t.recording(rest)
+}
+
+// recording is what the events make up.
+func (t *Tracer) recording(rest func() error) (*Recording, error) {
 	rec, err := t.B.Recording(t.last)
 	if err != nil {
 		return nil, err
@@ -219,23 +224,10 @@ func (t *Tracer) Event(e *trace.Event) {
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			t.B.Add(Event{Kind: EvSample, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker, Site: t.site(e.Stack())})
 		}
-	case trace.EventRegionBegin:
+	case trace.EventRegionBegin, trace.EventRegionEnd:
 		if id := e.Goroutine(); id != trace.NoGoroutine {
-			ref := t.span(Span{Region: t.B.RegionOf(Region{Name: e.Region().Type}), Parent: -1})
-			t.regions[int64(id)] = append(t.regions[int64(id)], ref)
-			t.B.Add(Event{Kind: EvOpen, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker, Ref: ref})
+			t.region(at, int64(id), e)
 		}
-	// Regions of one goroutine are nested, or the reader of traces fails (endRegion in its
-	// order.go). One without a beginning began before the trace: it encloses those here, so that
-	// none is open.
-	case trace.EventRegionEnd:
-		id := e.Goroutine()
-		open := t.regions[int64(id)]
-		if id == trace.NoGoroutine || len(open) == 0 {
-			return
-		}
-		t.regions[int64(id)] = open[:len(open)-1]
-		t.B.Add(Event{Kind: EvClose, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker, Ref: open[len(open)-1]})
 	// A task that began before the trace has no type. The tasks of package mark stand for objects,
 	// and never end.
 	case trace.EventTaskEnd:
@@ -246,6 +238,23 @@ func (t *Tracer) Event(e *trace.Event) {
 				t.B.Add(Event{Kind: EvVisit, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker, Ref: point})
 			}
 		}
+	}
+}
+
+// region adds the begin or end of a region of package runtime/trace. Regions of one goroutine are
+// nested, or the reader of traces fails (endRegion in its order.go). One without a beginning began
+// before the trace: it encloses those here, so that none is open.
+func (t *Tracer) region(at, id int64, e *trace.Event) {
+	open := t.regions[id]
+	if e.Kind() == trace.EventRegionBegin {
+		ref := t.span(Span{Region: t.B.RegionOf(Region{Name: e.Region().Type}), Parent: -1})
+		t.regions[id] = append(open, ref)
+		t.B.Add(Event{Kind: EvOpen, At: at, G: t.B.Goroutine(id), By: NoWaker, Ref: ref})
+		return
+	}
+	if last := len(open) - 1; last >= 0 {
+		t.regions[id] = open[:last]
+		t.B.Add(Event{Kind: EvClose, At: at, G: t.B.Goroutine(id), By: NoWaker, Ref: open[last]})
 	}
 }
 
