@@ -216,7 +216,7 @@ func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 			decided = decided || o.Arg >= 0 && p.Choices[o.Arg].Object == trace.None
 			continue
 		}
-		if o.Kind == model.OpVisit || o.Kind == model.OpClose && p.PointOf[o.Arg] >= 0 {
+		if p.IsVisit(o) {
 			decided = false
 		}
 		if !o.Pauses() || decided {

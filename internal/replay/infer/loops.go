@@ -89,7 +89,7 @@ func closeLists(p *model.Program) {
 		p.Travelling = p.Travelling || l.Serves >= 0
 		for k := l.From; k < l.To; k++ {
 			o := &l.Ops[k]
-			l.Visits = l.Visits || isVisit(p, o)
+			l.Visits = l.Visits || p.IsVisit(o)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func recurrences(p *model.Program, l *model.List, may func(o *model.Op) bool) ma
 	before, visits := &recurrence{}, 0
 	for i := range l.Ops {
 		o := &l.Ops[i]
-		if isVisit(p, o) {
+		if p.IsVisit(o) {
 			visits++
 		}
 		if !may(o) {
@@ -157,7 +157,7 @@ func recurrences(p *model.Program, l *model.List, may func(o *model.Op) bool) ma
 func (s *recurrence) reach(p *model.Program, l *model.List) int64 {
 	d := l.Ops[s.last].At - l.Ops[s.first].At
 	switch {
-	case isVisit(p, &l.Ops[s.last]):
+	case p.IsVisit(&l.Ops[s.last]):
 		d += d / 20
 	case 10*s.visits >= 9*(s.n-1):
 		d += d / 25
@@ -198,11 +198,6 @@ func loopAt(p *model.Program, l *model.List, may func(o *model.Op) bool) {
 			}
 		}
 	}
-}
-
-// isVisit reports whether an op is a visit of a progress point, or the end of a span that is one.
-func isVisit(p *model.Program, o *model.Op) bool {
-	return o.Kind == model.OpVisit || o.Kind == model.OpClose && p.PointOf[o.Arg] >= 0
 }
 
 // Less orders anchors. The order has no meaning but to be the same each time.

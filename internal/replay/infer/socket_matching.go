@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/model"
@@ -199,6 +200,7 @@ func (w *wiring) apart() {
 	}
 	peers := map[listener]int32{}
 	for _, r := range readers {
+		elsewhere := sync.OnceValue(func() map[int32][]int64 { return w.lags(all[r], w.writers, otherTimes...) })
 		best, least := int32(trace.None), tally{}
 		for _, by := range of[r] {
 			t := pairs[pair{r, by}]
@@ -207,7 +209,7 @@ func (w *wiring) apart() {
 				continue
 			}
 			m, n := float64(len(all[r])), float64(t.n)
-			if m >= leastArrivals && n >= hidden.Fairness*m || n >= mostly*m && outlying(m, n, w.byChance(all[r], w.writers, by, reach)) < coincidence/float64(len(of[r])) {
+			if m >= leastArrivals && n >= hidden.Fairness*m || n >= mostly*m && outlying(m, n, byChance(len(all[r]), elsewhere()[by], reach)) < coincidence/float64(len(of[r])) {
 				best, least = by, t
 			}
 		}
@@ -320,12 +322,8 @@ func (w *wiring) kin() {
 	}
 	for _, k := range slices.Sorted(maps.Keys(waits)) {
 		arrivals := waits[k]
-		lags := map[int32][]int64{} // by the origin of the latest write before
-		for _, i := range arrivals {
-			for origin, lag := range w.latest(i, w.origins, 0) {
-				lags[origin] = append(lags[origin], lag)
-			}
-		}
+		lags := w.lags(arrivals, w.origins, 0)
+		elsewhere := sync.OnceValue(func() map[int32][]int64 { return w.lags(arrivals, w.origins, otherTimes...) })
 		best, least := int32(trace.None), int64(reach)
 		for _, origin := range slices.Sorted(maps.Keys(lags)) {
 			all := lags[origin]
@@ -334,7 +332,7 @@ func (w *wiring) kin() {
 			if len(all) <= most || all[most] >= least {
 				continue
 			}
-			if all[len(all)/2] <= prompt && w.byChance(arrivals, w.origins, origin, all[most]) <= chance {
+			if all[len(all)/2] <= prompt && byChance(len(arrivals), elsewhere()[origin], all[most]) <= chance {
 				best, least = origin, all[most]
 			}
 		}
@@ -353,35 +351,41 @@ func (w *wiring) kin() {
 	}
 }
 
-// latest returns how long before the end of a wait, or before a time that is so much earlier, the
-// latest write from each origin or writer (by) was, ns, for what wrote within reach.
-func (w *wiring) latest(arrival int32, by []int32, earlier int64) map[int32]int64 {
-	a := w.arrivals[arrival]
-	a.at -= earlier
-	lags := map[int32]int64{}
-	w.before(&a, func(n int32) bool {
-		if _, known := lags[by[n]]; !known {
-			lags[by[n]] = a.at - w.writes[n].at
+// lags returns how long before waits ended, or before times that are so much earlier, the latest
+// write from each origin or writer (by) was, ns, for what wrote within reach.
+func (w *wiring) lags(arrivals, by []int32, earlier ...int64) map[int32][]int64 {
+	lags, known := map[int32][]int64{}, map[int32]bool{}
+	for _, i := range arrivals {
+		for _, sooner := range earlier {
+			a := w.arrivals[i]
+			a.at -= sooner
+			clear(known)
+			w.before(&a, func(n int32) bool {
+				if from := by[n]; !known[from] {
+					known[from] = true
+					lags[from] = append(lags[from], a.at-w.writes[n].at)
+				}
+				return true
+			})
 		}
-		return true
-	})
+	}
 	return lags
 }
 
-// byChance returns before which part of other times a write from an origin or writer (by) was as
-// soon, above 0 by the rule of succession. The other times are four for each wait, 1.5 to 4 ms
-// before its end: too early for what ended it, and no multiple of each other.
-func (w *wiring) byChance(arrivals, by []int32, from int32, within int64) float64 {
-	n, all := 0, 0
-	for _, i := range arrivals {
-		for k := range int64(4) {
-			lag, known := w.latest(i, by, 3*reach+k*reach*5/3)[from]
-			if all++; known && lag <= within {
-				n++
-			}
+// otherTimes are when writes are looked for that are there by chance: four times for each wait, 1.5
+// to 4 ms before its end, ns. That is too early for what ended it, and no multiple of each other.
+var otherTimes = []int64{3 * reach, 3*reach + reach*5/3, 3*reach + 2*reach*5/3, 3*reach + 3*reach*5/3}
+
+// byChance returns before which part of the other times of so many waits there was a write as soon,
+// of the lags of one origin or writer: above 0 by the rule of succession.
+func byChance(waits int, lags []int64, within int64) float64 {
+	n := 0
+	for _, lag := range lags {
+		if lag <= within {
+			n++
 		}
 	}
-	return float64(n+1) / float64(all+2)
+	return float64(n+1) / float64(len(otherTimes)*waits+2)
 }
 
 // agrees reports whether a write may have ended a wait, by what is known of both: nothing, or just

@@ -185,6 +185,11 @@ func (p *Program) FindPoints() {
 	}
 }
 
+// IsVisit reports whether an op is a visit of a progress point, or the end of a span that is one.
+func (p *Program) IsVisit(o *Op) bool {
+	return o.Kind == OpVisit || o.Kind == OpClose && p.PointOf[o.Arg] >= 0
+}
+
 // Recorded returns when each progress point was visited, by point and in order of time, ns since
 // the window's beginning. It reads all events the first time, and keeps what it found; not for
 // several goroutines before that.
