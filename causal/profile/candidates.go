@@ -34,6 +34,43 @@ func (p Profile) Candidates(progress string, n int) (point string, metric Metric
 	return a.progress, a.metric, all, nil
 }
 
+// likely returns the effect to compare regions by: at 25 %, or else at the largest speed-up of at
+// most a half, or at the smallest.
+func (c Curve) likely() (best Effect, ok bool) {
+	for i, e := range c.measured() {
+		if e.Speedup == likelySpeedup {
+			return e, true
+		}
+		if i == 0 || e.Speedup <= 0.5 {
+			best, ok = e, true
+		}
+	}
+	return best, ok
+}
+
+// first returns the effect to rank regions by: of slow-downs and recordings near, where a slope is
+// an answer and no bound, else the likely one.
+func (c Curve) first() (best Effect, ok bool) {
+	if c.Mode == ModeSlowdown || c.Mode == ModeReplay {
+		for _, e := range c.measured() {
+			if e.Speedup <= Near {
+				best, ok = e, true
+			}
+		}
+	}
+	if !ok {
+		return c.likely()
+	}
+	return best, ok
+}
+
+// candidates are the curves that have a number, but for those of the progress point's own spans.
+func (a answerAt) candidates() []Curve {
+	return slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool {
+		return c.ofItself() || len(c.measured()) == 0
+	})
+}
+
 // leadsAlone reports whether a curve surely brings more than each of the others, and more than
 // nothing, as far as they were measured or simulated at the same time. How much that is may be
 // open: what the model is wrong by is the same for all.
