@@ -114,6 +114,7 @@ func (s *SessionRecord) size() int {
 var (
 	attributeSize = int(reflect.TypeFor[attribute.KeyValue]().Size())
 	valueSize     = int(reflect.TypeFor[attribute.Value]().Size())
+	stringSize    = int(reflect.TypeFor[string]().Size())
 )
 
 func attributeBytes(kvs []attribute.KeyValue) (n int) {
@@ -125,7 +126,7 @@ func attributeBytes(kvs []attribute.KeyValue) (n int) {
 
 // valueBytes is what a value holds beside its own words.
 func valueBytes(v attribute.Value) (n int) {
-	const wordBytes, stringBytes = 8, 16
+	const numberBytes = 8
 	switch v.Type() {
 	case attribute.STRING:
 		return len(v.AsString())
@@ -134,12 +135,12 @@ func valueBytes(v attribute.Value) (n int) {
 	case attribute.BOOLSLICE:
 		return len(v.AsBoolSlice())
 	case attribute.INT64SLICE:
-		return wordBytes * len(v.AsInt64Slice())
+		return numberBytes * len(v.AsInt64Slice())
 	case attribute.FLOAT64SLICE:
-		return wordBytes * len(v.AsFloat64Slice())
+		return numberBytes * len(v.AsFloat64Slice())
 	case attribute.STRINGSLICE:
 		for _, s := range v.AsStringSlice() {
-			n += stringBytes + len(s)
+			n += stringSize + len(s)
 		}
 	case attribute.SLICE:
 		for _, one := range v.AsSlice() {
