@@ -12,6 +12,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/traced/flight"
+	"github.com/otelprof/otelprof/spans"
 )
 
 // The shortest and the longest window that [Controller.Record] takes.
@@ -105,6 +106,8 @@ type study interface {
 	add(ctx context.Context, w *record.Window) error
 	// addTo adds what is known by now to a profile. It may be called while add is.
 	addTo(p *profile.Profile)
+	// waitsOf returns what a session waited for.
+	waitsOf(s *spans.SessionRecord) SessionWaits
 	// enough reports whether further recordings would hardly make the numbers better, and missed
 	// whether the last recording has no part in any, since the simulation of nothing changed did
 	// not meet it.

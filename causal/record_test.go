@@ -25,6 +25,7 @@ type counted struct {
 	windows chan *record.Window
 	wait    bool // until ctx ends
 	misses  bool
+	keptWaits
 }
 
 func (c *counted) enough() bool { return false }

@@ -9,6 +9,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock/rest"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/offwake"
 	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -25,6 +26,8 @@ type replayed struct {
 
 	study *replay.Study
 	slows slowed
+
+	keptWaits
 }
 
 // A slowed says which regions have been slowed down, and by which parts of their own time.
@@ -53,6 +56,7 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	misses := true
 	var windows []*trace.Recording
 	if err := trace.Contain(func() {
+		r.keptWaits.add(w, offwake.Read(rec))
 		rec.Ran(trace.Machine(w.Load))
 		windows = rec.Split(windowsIn(rec))
 	}); err != nil {
@@ -111,6 +115,7 @@ func (r *replayed) addTo(p *profile.Profile) {
 	if result.Windows > 0 && p.Started.IsZero() {
 		p.Started = began
 	}
+	p.Waits = r.all()
 	replayprofile.Add(p, &result)
 	if cut != nil {
 		p.Notes = append(p.Notes, "replay: the last recording: "+cut.Error())

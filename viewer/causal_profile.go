@@ -35,7 +35,7 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "format %q: must be json, coz or svg", format)
 		return
 	}
-	p, _ := h.profiles.get(profileAge, profileRest, func() (profile.Profile, error) { return h.causal.Profile(), nil })
+	p := h.profile()
 	switch format {
 	case "coz":
 		render(w, "profile.coz", "text/plain; charset=utf-8", func(w io.Writer) error { return p.WriteCoz(w) })
@@ -52,8 +52,16 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withoutSamples returns a copy of the profile that shares none of what it leaves out.
+// profile is the profile as it was computed last, or a moment ago.
+func (h *Handler) profile() profile.Profile {
+	p, _ := h.profiles.get(profileAge, profileRest, func() (profile.Profile, error) { return h.causal.Profile(), nil })
+	return p
+}
+
+// withoutSamples returns a copy of the profile that shares none of what it leaves out: samples, and
+// the waits of regions, which have a request of their own.
 func withoutSamples(p profile.Profile) profile.Profile {
+	p.Waits = nil
 	p.Curves = slices.Clone(p.Curves)
 	for i := range p.Curves {
 		effects := slices.Clone(p.Curves[i].Effects)

@@ -15,7 +15,7 @@ import (
 )
 
 // maxPageBytes is what the page may weigh, uncompressed.
-const maxPageBytes = 265_000
+const maxPageBytes = 275_000
 
 func TestPage(t *testing.T) {
 	h, err := NewHandler(Sources{

@@ -15,6 +15,7 @@ func (h *Handler) table() map[string]methods {
 		"/api/v1/regions/distribution":  get(h.regionDistribution),
 		"/api/v1/regions/stacks":        get(h.regionStacks),
 		"/api/v1/regions/schedule":      get(h.regionSchedule),
+		"/api/v1/regions/waits":         get(h.regionWaits),
 		"/api/v1/runs":                  get(h.listRuns),
 		"/api/v1/runs/{number}/regions": get(h.runRegions),
 		"/api/v1/stacks":                get(h.processStacks),

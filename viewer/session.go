@@ -39,6 +39,7 @@ type spanJSON struct {
 	Attributes   []attributeJSON `json:"attributes"`
 	Events       []eventJSON     `json:"events"`
 	Links        []linkJSON      `json:"links"`
+	Waits        []waitJSON      `json:"waits,omitempty"`
 }
 
 type eventJSON struct {
@@ -80,6 +81,7 @@ func (h *Handler) oneSession(w http.ResponseWriter, r *http.Request) {
 	for i := range record.Spans {
 		out.Spans[i] = spanOf(&record.Spans[i])
 	}
+	h.addWaits(&out, record)
 	writeJSON(w, http.StatusOK, out)
 }
 

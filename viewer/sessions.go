@@ -42,6 +42,8 @@ type sessionHeadJSON struct {
 	Open       int             `json:"open"`
 	Dropped    int             `json:"dropped"`
 	Attributes []attributeJSON `json:"attributes"`
+	// Recorded is the part of the session of which it is known what it waited for, in [0, 1].
+	Recorded float64 `json:"recorded"`
 }
 
 func headOf(s *spans.SessionRecord) sessionHeadJSON {
@@ -86,6 +88,7 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
 	out := sessionsJSON{Sessions: make([]sessionRowJSON, len(found)), More: more, Dropped: h.dropped()}
 	for i, s := range found {
 		out.Sessions[i] = sessionRowJSON{sessionHeadJSON: headOf(s), SpanCount: len(s.Spans), Hot: hotOf(s)}
+		out.Sessions[i].Recorded = h.waitsOf(s).Recorded
 	}
 	writeJSON(w, http.StatusOK, out)
 }

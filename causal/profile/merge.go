@@ -48,6 +48,7 @@ func Merge(profiles ...Profile) Profile {
 	m.Curves = mergeCurves(profiles)
 	m.Tallies = mergeTallies(profiles)
 	m.Waiting = mergeWaiting(profiles)
+	m.Waits = mergeWaits(profiles)
 	m.Changes = mergeChanges(profiles)
 	m.Recorded = mergeRecorded(profiles)
 	m.Finish()
@@ -81,6 +82,14 @@ func mergeWaiting(profiles []Profile) (all []Waiting) {
 		}
 	}
 	return all
+}
+
+func mergeWaits(profiles []Profile) []RegionWaits {
+	all := make([][]RegionWaits, len(profiles))
+	for i, p := range profiles {
+		all[i] = p.Waits
+	}
+	return MergeWaits(all...)
 }
 
 // Answered is a question and the mode that answers it.

@@ -60,6 +60,8 @@ type Profile struct {
 	Recorded *Recorded `json:"recorded,omitempty"`
 	// Waiting tells, by mode, how much of what goroutines waited for is known.
 	Waiting []Waiting `json:"waiting,omitempty"`
+	// Waits are what regions waited for in the last recordings, that with the most time first.
+	Waits []RegionWaits `json:"waits,omitempty"`
 	// Tallies are the sums behind the curves, of throughput and of latency.
 	Tallies []Tally `json:"tallies,omitempty"`
 	// Merged is how many profiles [Merge] has put together, zero for one that is of its own.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
@@ -107,6 +108,13 @@ func (p *Profile) validate() error {
 	}
 	for i, w := range p.Waiting {
 		v.That(w.Attributed >= 0 && w.Unattributed >= 0, fmt.Sprintf("waiting[%d]", i), nil, "must not be negative")
+		if v.Full() {
+			break
+		}
+	}
+	for i, r := range p.Waits {
+		bad := slices.ContainsFunc(r.Waits, func(w Wait) bool { return w.Kind == "" || min(int64(w.Count), int64(w.Total), int64(w.Longest)) < 0 })
+		v.That(r.Spans >= 0 && r.Time >= 0 && !bad, fmt.Sprintf("waits[%d]", i), nil, "must have kinds, and no negative number")
 		if v.Full() {
 			break
 		}

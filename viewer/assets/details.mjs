@@ -3,11 +3,12 @@
 import { h } from "./dom.mjs";
 import { attributeText, count, duration, percent, plural } from "./format.mjs";
 import { hotSteps, isRepeated } from "./tree.mjs";
+import { sessionWaits, spanWaits } from "./waits.mjs";
 
 const shownSteps = 8;
 
-/** overview lists the steps with the most self time; choose(key) selects one of theirs. */
-export function overview(tree, choose) {
+/** overview lists the steps with the most self time, and the longest waits; choose(key) selects a span. */
+export function overview(tree, session, choose) {
   const steps = hotSteps(tree).filter((s) => s.selfNs > 0);
   const most = steps[0]?.selfNs || 1;
   const rest = steps.slice(shownSteps);
@@ -23,7 +24,8 @@ export function overview(tree, choose) {
           h("span", { class: "meter", "aria-hidden": "true" }, h("span", { class: "meter-fill", style: { width: `${(100 * s.selfNs) / most}%` } })),
           h("span", { class: "share" }, percent(s.share)), h("span", { class: "muted total" }, duration(s.selfNs))))))),
     rest.length > 0 && h("p", { class: "muted" },
-      `${plural(rest.length, "further step")} with ${percent(rest.reduce((sum, s) => sum + s.share, 0))} together.`));
+      `${plural(rest.length, "further step")} with ${percent(rest.reduce((sum, s) => sum + s.share, 0))} together.`),
+    sessionWaits(session, (index) => choose(tree.nodes[index].key)));
 }
 
 /** spanDetails shows everything known of one span. */
@@ -45,6 +47,7 @@ export function spanDetails(node, session) {
       /[1-9a-f]/.test(span.span_id) && ["Span id", h("code", {}, span.span_id)],
     ]),
     !span.sampled && h("p", { class: "muted" }, "The sampler left this span out: its attributes and events are not known."),
+    spanWaits(span),
     attributes(span.attributes),
     span.events.length > 0 && h("section", {}, h("h3", {}, "Events"), span.events.map(eventBlock)),
     span.links.length > 0 && h("section", {}, h("h3", {}, "Links"), span.links.map((l) => h("div", { class: "event" },

@@ -8,6 +8,7 @@ import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.
 import { amount, count, duration, percent, plural } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
 import { scheduleBox, statesTable } from "./schedule.mjs";
+import { regionWaits } from "./waits.mjs";
 
 const percentiles = [["p50", "p50"], ["p90", "p90"], ["p99", "p99"], ["p999", "p99.9"]]; // in the answer and on the page
 
@@ -171,9 +172,11 @@ function regionRow(first) {
     const asked = region;
     const query = new URLSearchParams({ name: asked.name, scope: asked.scope, scope_version: asked.scope_version ?? "", scope_schema_url: asked.scope_schema_url ?? "", ...(currentMark() && { buckets: 1 }) });
     const mine = ++asking;
-    const answer = await request(`regions/distribution?${query}`).catch(() => null);
+    const causal = document.body.dataset.causal === "true";
+    const [answer, waits] = await Promise.all([`regions/distribution?${query}`, causal && `regions/waits?${query}`]
+      .map((path) => path && request(path).catch(() => null)));
     if (!answer && detail.firstElementChild.firstElementChild) return; // what was known stays
-    if (isOpen && mine === asking) swap(detail.firstElementChild, details(asked, answer ?? { bins: [] }, schedule));
+    if (isOpen && mine === asking) swap(detail.firstElementChild, details(asked, { bins: [], ...answer, waits }, schedule));
   }
 
   return {
@@ -204,7 +207,7 @@ function regionRow(first) {
 }
 
 /** details show a region with the latest answer about its distribution. */
-function details(r, { bins, states, cumulative, ...reading }, schedule) {
+function details(r, { bins, states, cumulative, waits, ...reading }, schedule) {
   const fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];
   const off = (ns) => r.relative_error > 0 && ns > 0 && h("span", { class: "muted" }, ` ± ${duration(+(ns * r.relative_error).toPrecision(2))}`);
   const compared = currentMark() && cumulative && comparison({ ...reading, cumulative });
@@ -222,7 +225,8 @@ function details(r, { bins, states, cumulative, ...reading }, schedule) {
       r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; of one, on average:`),
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
       h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?name=${encodeURIComponent(r.name)}&whole=1` }, "Slowest sessions with it"),
-        document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])));
+        document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])),
+    waits && regionWaits(waits));
 }
 
 /** known writes a percentile; a region that only an execution trace tells of has none. */

@@ -74,7 +74,7 @@ export function sessionView(context) {
       const close = h("button", { type: "button", class: "quiet", "aria-label": "Close details", onclick: () => select(null) }, "Close");
       aside.replaceChildren(h("div", { class: "details-bar" }, copyButton("Copy link", () => location.href), close), content);
     } else {
-      aside.replaceChildren(overview(state.tree, (k) => select(k, true)));
+      aside.replaceChildren(overview(state.tree, state.session, (k) => select(k, true)));
     }
     aside.scrollTop = 0;
   }
@@ -123,7 +123,7 @@ export function sessionView(context) {
     title: "Session",
     el,
     async load(signal) {
-      if (state.session && state.session.open === 0) return alive(signal); // it cannot change any more
+      if (state.session && settled(state.session)) return alive(signal);
       const session = await request(`sessions/${encodeURIComponent(context.id)}`, { signal });
       return state.session && JSON.stringify(session) === JSON.stringify(state.session) ? null : session;
     },
@@ -144,6 +144,12 @@ export function sessionView(context) {
     },
   };
 }
+
+// analysedWithin is how long after its end a session may become part of a recording that was on.
+const analysedWithin = 60_000;
+
+/** settled means that nothing of a session can change any more: its spans, and what they waited for. */
+const settled = (s) => s.open === 0 && (s.recorded === 1 || Date.now() - Date.parse(s.start) - s.duration_ns / 1e6 > analysedWithin);
 
 /** rowKey does what a key means on a row of the tree; it returns false for other keys. */
 function rowKey(event, row, { toggle, select, rows, focus }) {
@@ -174,7 +180,7 @@ function heading(s) {
   const inserted = s.spans.reduce((sum, span) => sum + (span.parent < 0 ? span.delay_ns : 0), 0);
   const fact = (label, ...value) => h("span", { class: "fact" }, h("span", { class: "muted" }, `${label} `), ...value);
   return [
-    h("h1", {}, s.name, " ", flagsOf(s)),
+    h("h1", {}, s.name, " ", flagsOf({ ...s, recorded: 0 })),
     h("p", { class: "fact-line" },
       fact("Took", h("strong", {}, duration(s.duration_ns))),
       fact("Started", dateTime(s.start)),
@@ -193,6 +199,7 @@ function legend() {
   return h("p", { class: "legend muted", "aria-hidden": "true" },
     h("span", {}, h("i", { class: "swatch own" }), "self time: no child open"),
     h("span", {}, h("i", { class: "swatch" }), "waiting for children"),
+    h("span", {}, h("i", { class: "swatch wait" }), "waits: for what is in the details"),
     h("span", {}, h("i", { class: "swatch error" }), "✕ failed"),
     h("span", {}, h("i", { class: "swatch late" }), "late: ended after the session"));
 }

@@ -148,5 +148,6 @@ export function flagsOf(s) {
     s.errors > 0 && h("span", { class: "badge bad" }, `✕ ${plural(s.errors, "error")}`),
     s.open > 0 && h("span", { class: "badge" }, `${s.open} still open`),
     s.dropped > 0 && h("span", { class: "badge warn", title: "Spans left out since the session was full" }, `${count(s.dropped)} dropped`),
+    s.recorded > 0 && h("span", { class: "badge", title: "A recording was on: open it to see what it waited for, and who ended that" }, "waits known"),
   ].filter(Boolean);
 }

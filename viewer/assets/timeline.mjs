@@ -4,6 +4,7 @@ import { h, setAttr, setText } from "./dom.mjs";
 import { duration, plural } from "./format.mjs";
 import { linear, ticks } from "./scale.mjs";
 import { selfSegments, statementOf } from "./tree.mjs";
+import { waitBars } from "./waits.mjs";
 
 const maxMarks = 24; // events of one span that are marked, occurrences of a fold that are drawn apart
 const maxIndent = 14;
@@ -54,7 +55,7 @@ export function timelineRow() {
       setAttr(el, "data-type", row.type);
       setAttr(el, "data-dim", !ctx.matches(row) || null);
       const node = row.node?.span;
-      const state = JSON.stringify([row.open, row.depth, row.count, row.totalNs, node?.duration_ns, node?.self_ns, row.node?.children.length, ctx.range]);
+      const state = JSON.stringify([row.open, row.depth, row.count, row.totalNs, node?.duration_ns, node?.self_ns, node?.waits?.length, row.node?.children.length, ctx.range]);
       if (state === drawn) return;
       drawn = state;
       // Deep trees keep room for the names.
@@ -108,6 +109,7 @@ function bar(node, at, failed) {
       left: `${(100 * (from - span.start_ns)) / whole}%`, width: `${(100 * (to - from)) / whole}%`,
     } }));
   }
+  el.append(...waitBars(span));
   return el;
 }
 

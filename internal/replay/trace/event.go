@@ -104,8 +104,10 @@ type Span struct {
 	// Parent is the index of the local parent, -1 for none, or for one that began before the
 	// recording: Root distinguishes these.
 	Parent int32
-	id     uint64 // the span's ID of OpenTelemetry, 0 where there is none
+	ID     uint64 // the span's ID of OpenTelemetry, 0 where there is none
 	Remote uint64 // ID of the remote parent, 0 for none: of another process, or this one's loopback
+	// Trace is the ID of the trace that a sampled span belongs to, zeros for others.
+	Trace [16]byte
 	// Root is of a span without a local parent. Its end is progress, unless its remote parent is in
 	// the recording (FindPoints in package model).
 	Root bool

@@ -347,7 +347,7 @@ func (t *Tracer) log(at int64, g int32, l *trace.Log) {
 	case mark.Start:
 		// A parent that is not open here began before the recording, or has ended: Parent stays -1,
 		// and Root is false.
-		s := Span{Region: t.B.RegionOf(Region{l.Category, m.Span.Name}), Parent: -1, id: m.Span.SpanID, Remote: m.Span.Remote, Root: m.Span.Parent == 0}
+		s := Span{Region: t.B.RegionOf(Region{l.Category, m.Span.Name}), Parent: -1, ID: m.Span.SpanID, Remote: m.Span.Remote, Trace: m.Span.Trace, Root: m.Span.Parent == 0}
 		if p, ok := t.mark[m.Span.Parent]; ok {
 			s.Parent = p
 		}

@@ -138,8 +138,8 @@ func (r *Recording) RemoteParents() map[uint64]int32 {
 		return nil
 	}
 	for i := range r.Spans {
-		if _, ok := parents[r.Spans[i].id]; ok {
-			parents[r.Spans[i].id] = int32(i)
+		if _, ok := parents[r.Spans[i].ID]; ok {
+			parents[r.Spans[i].ID] = int32(i)
 		}
 	}
 	return parents

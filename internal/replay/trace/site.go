@@ -97,9 +97,10 @@ func Classify(s Site) (is [FrameClasses]bool) {
 }
 
 // Joins reports whether it is where a goroutine waits for others to end (sync.WaitGroup), which has
-// the same reason in a trace as a lock: it is one of the three innermost frames.
+// the same reason in a trace as a lock: Wait is one of the three innermost frames. A function that
+// WaitGroup.Go has called stands below Go's own frame, and may wait for a lock.
 func (s Site) Joins() bool {
-	return slices.ContainsFunc(s.Frames[:min(3, len(s.Frames))], func(f Frame) bool { return strings.HasPrefix(f.Func, "sync.(*WaitGroup).") })
+	return slices.ContainsFunc(s.Frames[:min(3, len(s.Frames))], func(f Frame) bool { return f.Func == "sync.(*WaitGroup).Wait" })
 }
 
 // FunctionScope is the scope of regions that are functions.

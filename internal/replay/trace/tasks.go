@@ -19,7 +19,7 @@ func (r *Recording) DropTasks(tasks map[int32]bool) {
 	spans := map[string]bool{}
 	for i := range r.Spans {
 		// A region of runtime/trace has neither an ID nor a parent, and is no root.
-		if s := &r.Spans[i]; s.id != 0 || s.Root || s.Parent >= 0 || s.Remote != 0 {
+		if s := &r.Spans[i]; s.ID != 0 || s.Root || s.Parent >= 0 || s.Remote != 0 {
 			spans[r.Regions[s.Region].Name] = true
 		}
 	}

@@ -1,0 +1,327 @@
+package offwake
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+const (
+	// mostRows is how many rows a region has.
+	mostRows = 40
+	// mostWaits is how many single waits are kept of a recording, and leastWait the shortest: what
+	// is shorter than a goroutine's switch between two threads explains no slow request.
+	mostWaits = 5000
+	leastWait = 20 * time.Microsecond
+)
+
+// Read finds the waits of a recording.
+func Read(r *trace.Recording) *Waits {
+	w := newWalk(r)
+	for i := range r.Events {
+		r.RestsAt(i)
+		w.event(&r.Events[i])
+	}
+	return &Waits{Regions: w.regions(), Spans: w.longest()}
+}
+
+// A goroutine is where one is in its states.
+type goroutine struct {
+	open  []int32 // spans that began on it, the innermost last; some may have ended elsewhere
+	base  int32   // the span that it was created in, None for none
+	span  int32   // the innermost span when the wait began
+	since int64   // when that was, never for not waiting, or since before the recording
+	kind  Kind
+	site  int32
+}
+
+// never is the time of what has not been.
+const never = -1
+
+// A class is what the stack of a wait shows.
+type class struct{ runtime, joins, excludes bool }
+
+// A walk is the state of a pass over a recording.
+type walk struct {
+	r          *trace.Recording
+	goroutines []goroutine
+	begun      []int64 // by span
+	over       []bool  // by span
+	places     []int32 // by site, the index into names: of locks and channels
+	askers     []int32 // likewise, of what comes from outside of the program
+	names      []string
+	classes    []class // by site
+	rows       map[rowKey]*sum
+	waits      []spanWait
+	ancestors  []int32 // reused
+}
+
+type rowKey struct {
+	region, in, by int32 // -1 for none
+	where, byPlace int32
+	kind           Kind
+}
+
+type sum struct {
+	count          int
+	total, longest int64
+}
+
+type spanWait struct {
+	span, by       int32
+	where, byPlace int32
+	kind           Kind
+	at, length     int64
+}
+
+func newWalk(r *trace.Recording) *walk {
+	w := &walk{
+		r: r, goroutines: make([]goroutine, r.Count), begun: make([]int64, len(r.Spans)), over: make([]bool, len(r.Spans)),
+		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, rows: map[rowKey]*sum{},
+	}
+	for i := range w.goroutines {
+		w.goroutines[i] = goroutine{base: trace.None, span: trace.None, since: never}
+	}
+	for i := range w.begun {
+		w.begun[i] = never
+	}
+	byName := map[string]int32{"": 0}
+	nameOf := func(f trace.Frame, ok bool) int32 {
+		if !ok {
+			return 0
+		}
+		name := fmt.Sprintf("%s:%d", f.Func, f.Line)
+		n, known := byName[name]
+		if !known {
+			n = int32(len(w.names))
+			w.names = append(w.names, name)
+			byName[name] = n
+		}
+		return n
+	}
+	for i, site := range r.Sites {
+		w.classes[i] = class{runtime: trace.Classify(site)[trace.OfRuntime], joins: site.Joins(), excludes: site.Excludes()}
+		w.places[i], w.askers[i] = nameOf(site.Caller()), nameOf(asker(site))
+	}
+	return w
+}
+
+// event takes the next event. A state that a goroutine had before the recording is not known to
+// have begun.
+func (w *walk) event(e *trace.Event) {
+	g := &w.goroutines[e.G]
+	switch e.Kind {
+	case trace.EvCreate:
+		g.base = trace.None
+		if e.By >= 0 {
+			g.base = w.within(&w.goroutines[e.By])
+		}
+		w.begin(g, e, Processor)
+	case trace.EvOpen:
+		w.begun[e.Ref] = e.At
+		g.open = append(g.open, e.Ref)
+	case trace.EvClose:
+		w.over[e.Ref] = true
+	case trace.EvWait:
+		w.begin(g, e, w.kindOf(e))
+	case trace.EvSyscall:
+		w.begin(g, e, SystemCall)
+	case trace.EvYield:
+		w.begin(g, e, Processor)
+	case trace.EvReady:
+		w.end(g, e)
+		w.begin(g, e, Processor)
+	case trace.EvStart, trace.EvReturn, trace.EvEnd:
+		w.end(g, e)
+	}
+}
+
+func (w *walk) begin(g *goroutine, e *trace.Event, kind Kind) {
+	g.since, g.kind, g.site, g.span = e.At, kind, e.Site, w.innermost(g)
+	if kind == Processor {
+		g.site = 0
+	}
+}
+
+// end books the wait that is over, if it began within the recording and in a span.
+func (w *walk) end(g *goroutine, e *trace.Event) {
+	since := g.since
+	g.since = never
+	if since == never || g.span == trace.None || e.At <= since {
+		return
+	}
+	wait := spanWait{span: g.span, by: trace.None, where: w.places[g.site], kind: g.kind, at: since - w.begun[g.span], length: e.At - since}
+	switch {
+	case g.kind == SystemCall || g.kind == Network || g.kind == Sleep:
+		wait.where = w.askers[g.site]
+	case e.Kind == trace.EvReady && e.By >= 0:
+		wait.by, wait.byPlace = w.within(&w.goroutines[e.By]), w.places[e.Site]
+	}
+	w.book(wait)
+}
+
+func (w *walk) book(wait spanWait) {
+	if wait.length >= int64(leastWait) && w.r.Spans[wait.span].ID != 0 {
+		w.waits = append(w.waits, wait)
+	}
+	key := rowKey{in: w.r.Spans[wait.span].Region, by: trace.None, where: wait.where, byPlace: wait.byPlace, kind: wait.kind}
+	if wait.by != trace.None {
+		key.by = w.r.Spans[wait.by].Region
+	}
+	w.ancestors = w.ancestors[:0]
+	for s := wait.span; s != trace.None; s = w.r.Spans[s].Parent {
+		key.region = w.r.Spans[s].Region
+		if slices.Contains(w.ancestors, key.region) {
+			continue
+		}
+		w.ancestors = append(w.ancestors, key.region)
+		row := w.rows[key]
+		if row == nil {
+			row = &sum{}
+			w.rows[key] = row
+		}
+		row.count++
+		row.total += wait.length
+		row.longest = max(row.longest, wait.length)
+	}
+}
+
+// innermost is the innermost span that is open on a goroutine, None for none.
+func (w *walk) innermost(g *goroutine) int32 {
+	for len(g.open) > 0 {
+		last := g.open[len(g.open)-1]
+		if !w.over[last] {
+			return last
+		}
+		g.open = g.open[:len(g.open)-1]
+	}
+	return trace.None
+}
+
+// within is the span that a goroutine works for: the innermost, or the one that it was created in.
+func (w *walk) within(g *goroutine) int32 {
+	if s := w.innermost(g); s != trace.None {
+		return s
+	}
+	if g.base != trace.None && !w.over[g.base] {
+		return g.base
+	}
+	return trace.None
+}
+
+// asker returns the frame that asks the kernel or a peer for something: the innermost one outside
+// of the packages by which that is done.
+func asker(s trace.Site) (trace.Frame, bool) {
+	for _, f := range s.Frames {
+		if !slices.ContainsFunc(askedBy, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) }) {
+			return f, true
+		}
+	}
+	return trace.Frame{}, false
+}
+
+var askedBy = []string{"runtime.", "syscall.", "internal/", "net.", "os.", "io.", "bufio.", "crypto/tls.", "time.", "golang.org/x/sys/"}
+
+func (w *walk) kindOf(e *trace.Event) Kind {
+	stack := w.classes[e.Site]
+	switch {
+	case stack.runtime:
+		return Runtime
+	case e.Arg == trace.WaitMutex && stack.joins:
+		return Group
+	case e.Arg == trace.WaitMutex:
+		return Lock
+	case e.Arg == trace.WaitSend:
+		return Send
+	case e.Arg == trace.WaitReceive:
+		return Receive
+	case e.Arg == trace.WaitSelect:
+		return Select
+	case e.Arg == trace.WaitNetwork:
+		return Network
+	case e.Arg == trace.WaitTimer:
+		return Sleep
+	case stack.excludes:
+		return Condition
+	}
+	return Other
+}
+
+// regions sums the rows up.
+func (w *walk) regions() []Region {
+	all := make([]Region, len(w.r.Regions))
+	for i := range all {
+		all[i].Region = w.r.Regions[i]
+	}
+	ends := w.ends()
+	for s, begun := range w.begun {
+		if begun != never {
+			region := &all[w.r.Spans[s].Region]
+			region.Spans++
+			region.Time += time.Duration(ends[s] - begun)
+		}
+	}
+	for key, s := range w.rows {
+		row := Row{In: w.r.Regions[key.in], Kind: key.kind, Where: w.names[key.where], ByPlace: w.names[key.byPlace], Count: s.count, Total: time.Duration(s.total), Longest: time.Duration(s.longest)}
+		if key.by != trace.None {
+			row.By = w.r.Regions[key.by]
+		}
+		all[key.region].Rows = append(all[key.region].Rows, row)
+	}
+	all = slices.DeleteFunc(all, func(r Region) bool { return r.Spans == 0 })
+	for i := range all {
+		all[i].Rows = longestRows(all[i].Rows)
+	}
+	slices.SortFunc(all, func(a, b Region) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Region.Name, b.Region.Name))
+	})
+	return all
+}
+
+// ends is when each span ended, or the recording did.
+func (w *walk) ends() []int64 {
+	ends := make([]int64, len(w.begun))
+	for s := range ends {
+		ends[s] = w.r.End
+	}
+	for i := range w.r.Events {
+		if e := &w.r.Events[i]; e.Kind == trace.EvClose {
+			ends[e.Ref] = e.At
+		}
+	}
+	return ends
+}
+
+func longestRows(rows []Row) []Row {
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Where, b.Where), cmp.Compare(a.In.Name, b.In.Name), cmp.Compare(a.By.Name, b.By.Name), cmp.Compare(a.ByPlace, b.ByPlace))
+	})
+	return rows[:min(len(rows), mostRows)]
+}
+
+// longest are the longest single waits, by span.
+func (w *walk) longest() map[uint64][]Wait {
+	if len(w.waits) > mostWaits {
+		slices.SortFunc(w.waits, func(a, b spanWait) int { return cmp.Compare(b.length, a.length) })
+		w.waits = w.waits[:mostWaits]
+	}
+	spans := map[uint64][]Wait{}
+	for _, wait := range w.waits {
+		one := Wait{Kind: wait.kind, Where: w.names[wait.where], At: time.Duration(wait.at), For: time.Duration(wait.length), Waker: Waker{Place: w.names[wait.byPlace]}}
+		if wait.by != trace.None {
+			by := w.r.Spans[wait.by]
+			one.Region, one.Span, one.Trace = w.r.Regions[by.Region], by.ID, by.Trace
+		}
+		id := w.r.Spans[wait.span].ID
+		spans[id] = append(spans[id], one)
+	}
+	for list := range maps.Values(spans) {
+		slices.SortFunc(list, func(a, b Wait) int { return cmp.Compare(a.At, b.At) })
+	}
+	return spans
+}
