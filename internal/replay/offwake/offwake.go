@@ -8,16 +8,18 @@
 // # Who waits
 //
 // A wait belongs to the innermost span that is open on its goroutine. Goroutines without a span of
-// their own have no part: some wait beside a request for what it does not need, as net/http's reader
-// does for the next one. Where a span waits for such a goroutine, that is a wait of the span.
+// their own have no part: some wait beside a request for what it does not need, as net/http's
+// reader does for the next one. Where a span waits for such a goroutine, that is a wait of the
+// span.
 //
 // # Who is waited for
 //
 // The waker is the goroutine that made the waiting one ready: of a lock who released it last, of a
-// channel the other end, of a WaitGroup who was done last. Its span is the innermost one that is open
-// on it, else the one in which it was created, while that is open: so labels of runtime/pprof are
-// inherited. A lock that was handed on several times in between has the last holder alone. What something outside ends has no waker: a timer, the
-// network, a system call, a processor that is busy.
+// channel the other end, of a WaitGroup who was done last. Its span is the innermost one that is
+// open on it, else the one in which it was created, while that is open: so labels of runtime/pprof
+// are inherited. A lock that was handed on several times in between has the last holder alone. What
+// something outside ends has no waker: a timer, the network, a system call, a processor that is
+// busy.
 //
 // # Cost
 //
