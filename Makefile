@@ -154,6 +154,7 @@ integration: ## Run against faults, a real Collector, Jaeger, Prometheus and Chr
 	@cd integration && $(GO) run ./backends/setup
 	@OTELPROF_TEST_KILLS=200 $(GO) test -count=1 -v -run Killed ./internal/exporter/otlpfile
 	@cd integration && $(GO) run ./faults -quick
+	@cd integration && REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) run ./firstuse -times 3
 	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m ./backends $(ARGS)
 
 .PHONY: screenshot

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/browser"
 )
 
 func main() {
@@ -68,17 +70,18 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := s.measured(ctx, cfg.after, cfg.limit); err != nil {
 		return err
 	}
-	b, err := openBrowser(ctx, filepath.Join(dir, "browser"), s.url)
+	opened, err := browser.Open(ctx, filepath.Join(dir, "browser"), s.url)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer opened.Close()
+	b := viewing{opened}
 	if cfg.all != "" {
 		return views(ctx, b, s, dir, cfg.all, out)
 	}
-	err = b.show(overview, wide)
+	err = b.show(overview, browser.Wide)
 	if err == nil {
-		err = b.picture("light", cfg.out)
+		err = b.Picture("light", cfg.out)
 	}
 	if err == nil {
 		_, err = fmt.Fprintln(out, cfg.out)

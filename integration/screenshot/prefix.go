@@ -19,7 +19,7 @@ const printed = `window.dispatchEvent(new Event("beforeprint")) && (document.que
 
 // prefixed takes pictures of a page in a server of the application's own, behind a login, of which
 // many goroutines hang.
-func prefixed(ctx context.Context, b *browser, into string, out io.Writer) (err error) {
+func prefixed(ctx context.Context, b viewing, into string, out io.Writer) (err error) {
 	prof, err := otelprof.Setup(ctx, otelprof.WithServiceName("shop"), otelprof.WithStacks(), otelprof.WithoutGlobals())
 	if err != nil {
 		return err

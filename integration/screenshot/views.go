@@ -66,7 +66,7 @@ var ofShop = []shot{
 
 // views takes pictures of the shop, of what it has saved, of a page under a prefix, and of what has
 // nothing to show.
-func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Writer) (err error) {
+func views(ctx context.Context, b viewing, s *shop, dir, into string, out io.Writer) (err error) {
 	before := filepath.Join(dir, "before")
 	if err := os.CopyFS(before, os.DirFS(s.data)); err != nil {
 		return err
@@ -114,7 +114,7 @@ func views(ctx context.Context, b *browser, s *shop, dir, into string, out io.Wr
 
 // empty takes pictures of viewers in this process: without a span, without an answer, and without a
 // controller.
-func empty(ctx context.Context, b *browser, into string, out io.Writer) error {
+func empty(ctx context.Context, b viewing, into string, out io.Writer) error {
 	for name, opts := range map[string][]otelprof.Option{"nothing": nil, "off": {otelprof.WithoutReplay()}} {
 		prof, err := otelprof.Setup(ctx, append(opts, otelprof.WithServiceName(name), otelprof.WithViewer("127.0.0.1:0"), otelprof.WithoutGlobals())...)
 		if err != nil {
