@@ -11,6 +11,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay/offwake"
+	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -63,16 +64,7 @@ type spanWaits struct {
 }
 
 func (r *keptWaits) add(w *record.Window, waits *offwake.Waits) {
-	regions := make([]profile.RegionWaits, len(waits.Regions))
-	for i, of := range waits.Regions {
-		regions[i] = profile.RegionWaits{Region: profile.Region(of.Region), Spans: of.Spans, Time: of.Time}
-		for _, row := range of.Rows {
-			regions[i].Waits = append(regions[i].Waits, profile.Wait{
-				Kind: row.Kind.String(), In: profile.Region(row.In), Where: row.Where, By: profile.Region(row.By), ByWhere: row.ByPlace,
-				Count: row.Count, Total: row.Total, Longest: row.Longest,
-			})
-		}
-	}
+	regions := replayprofile.Waits(waits)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.regions = append(r.regions, regions)

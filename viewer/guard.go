@@ -30,7 +30,7 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) bool {
 			"host %q: must be the loopback address listened on, or one allowed by WithHosts", r.Host)
 		return false
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); strings.HasPrefix(r.URL.Path, "/api/") && site != "" && site != "same-origin" && site != "none" {
+	if site := r.Header.Get("Sec-Fetch-Site"); (strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/mcp") && site != "" && site != "same-origin" && site != "none" {
 		// The other site's page could not read the answer, but each request takes processor time.
 		writeError(w, http.StatusForbidden, "%s from another site's page: must come from the viewer's own page", r.Method)
 		return false

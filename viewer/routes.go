@@ -11,6 +11,7 @@ func (h *Handler) table() map[string]methods {
 		"/{$}":                          get(h.servePage),
 		"/assets/{name}":                get(serveAsset),
 		"/healthz":                      get(serveHealth),
+		"/mcp":                          {http.MethodPost: h.serveAgents},
 		"/api/v1/regions":               get(h.listRegions),
 		"/api/v1/regions/distribution":  get(h.regionDistribution),
 		"/api/v1/regions/stacks":        get(h.regionStacks),

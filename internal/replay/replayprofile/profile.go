@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/offwake"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -74,6 +75,21 @@ func Add(p *profile.Profile, result *replay.Result) {
 	if result.Inferred {
 		p.Notes = append(p.Notes, "replay: locks and channels are told from who woke whom; in a program built by otelprof build they are all known")
 	}
+}
+
+// Waits are what regions waited for in a recording.
+func Waits(found *offwake.Waits) []profile.RegionWaits {
+	regions := make([]profile.RegionWaits, len(found.Regions))
+	for i, of := range found.Regions {
+		regions[i] = profile.RegionWaits{Region: profile.Region(of.Region), Spans: of.Spans, Time: of.Time}
+		for _, row := range of.Rows {
+			regions[i].Waits = append(regions[i].Waits, profile.Wait{
+				Kind: row.Kind.String(), In: profile.Region(row.In), Where: row.Where, By: profile.Region(row.By), ByWhere: row.ByPlace,
+				Count: row.Count, Total: row.Total, Longest: row.Longest,
+			})
+		}
+	}
+	return regions
 }
 
 // isOf reports whether an answer belongs to a curve. Curves of other modes may have the same names.

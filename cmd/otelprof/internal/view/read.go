@@ -14,15 +14,41 @@ import (
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/whatif"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
+	"github.com/otelprof/otelprof/viewer"
 )
 
 // savedData is what files hold: what the reader makes of them, and what an execution trace says.
 type savedData struct {
 	*saved.Data
-	schedule *schedule.Report
+	schedule     *schedule.Report
+	scheduleFile string
 }
+
+// Open reads files, and returns a viewer of what they hold. An execution trace is simulated, too.
+func Open(ctx context.Context, c *command.Call, names []string, opts ...viewer.Option) (*viewer.Handler, error) {
+	r, err := saved.NewReader()
+	if err != nil {
+		return nil, err
+	}
+	d, err := readSaved(ctx, c, r, "", names)
+	if err != nil {
+		return nil, err
+	}
+	if d.Profile == nil && d.scheduleFile != "" && d.scheduleFile != standardInput {
+		p, err := whatif.OfTraces(ctx, c, []string{d.scheduleFile})
+		if err != nil {
+			fmt.Fprintf(c.Stderr, "otelprof: %s: not simulated: %v\n", d.scheduleFile, err)
+		} else {
+			d.Profile = &p
+		}
+	}
+	return newSavedViewer(d, nil, opts...)
+}
+
+const standardInput = "standard input"
 
 func (d savedData) empty() bool {
 	return d.Sessions+len(d.Regions) == 0 && d.Profile == nil && d.Stacks == nil && d.schedule == nil
@@ -52,12 +78,12 @@ func readSaved(ctx context.Context, c *command.Call, reader *saved.Reader, run s
 		failed = append(failed, r.readFile(ctx, file))
 	}
 	if len(names) < len(args) {
-		failed = append(failed, r.read(ctx, "standard input", c.Stdin))
+		failed = append(failed, r.read(ctx, standardInput, c.Stdin))
 	}
 	if ctx.Err() != nil {
 		return savedData{}, errors.New("interrupted while reading")
 	}
-	d := savedData{r.Data(), r.schedule}
+	d := savedData{r.Data(), r.schedule, r.scheduleFile}
 	err = errors.Join(failed...)
 	if d.empty() && err != nil {
 		return d, err

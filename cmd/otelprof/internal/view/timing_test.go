@@ -84,7 +84,7 @@ func viewLoad(b *testing.B, sessions int) {
 	b.ReportMetric(took.Seconds(), "s/read")
 	b.ReportMetric(float64(memory.HeapAlloc)/(1<<20), "MiB")
 
-	h, err := newSavedViewer(savedData{Data: d}, nil, "")
+	h, err := newSavedViewer(savedData{Data: d}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

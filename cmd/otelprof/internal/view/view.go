@@ -71,7 +71,11 @@ made of them. Ctrl-C ends it.
 		if n := data.Dropped.StoreError; n > 0 {
 			fmt.Fprintf(c.Stderr, "otelprof: %d older sessions left out; their spans are counted in the regions; see -sessions and -memory\n", n)
 		}
-		h, err := newSavedViewer(data, runs, *trace)
+		var opts []viewer.Option
+		if *trace != "" {
+			opts = append(opts, viewer.WithTraceURL(*trace))
+		}
+		h, err := newSavedViewer(data, runs, opts...)
 		if errors.Is(err, viewer.ErrConfig) {
 			return command.Usagef("trace-url: %v", strings.TrimPrefix(err.Error(), viewer.ErrConfig.Error()+": "))
 		}
@@ -134,14 +138,10 @@ func runName(args []string, i int) string {
 	return base
 }
 
-func newSavedViewer(d savedData, runs []viewer.Run, traceURL string) (*viewer.Handler, error) {
+func newSavedViewer(d savedData, runs []viewer.Run, opts ...viewer.Option) (*viewer.Handler, error) {
 	title := strings.Join(d.Services, ", ")
 	if title == "" && len(d.Files) > 0 {
 		title = filepath.Base(d.Files[0].File)
-	}
-	var opts []viewer.Option
-	if traceURL != "" {
-		opts = append(opts, viewer.WithTraceURL(traceURL))
 	}
 	return viewer.NewHandler(viewer.Sources{
 		Regions:  func() []spans.RegionStats { return d.Regions },

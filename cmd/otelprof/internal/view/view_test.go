@@ -310,7 +310,7 @@ func TestViewExecutionTrace(t *testing.T) {
 	if len(d.Regions) != 1 || d.Regions[0].Name != "pay" || d.Regions[0].Count != 3 || !strings.Contains(says, "an execution trace of ") {
 		t.Errorf("alone: regions %+v, says %q; want the region of the trace", d.Regions, says)
 	}
-	h, err := newSavedViewer(d, nil, "")
+	h, err := newSavedViewer(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/offwake"
 	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -29,6 +30,12 @@ const (
 	// mostNames is how many names an error lists.
 	mostNames = 8
 )
+
+// OfTraces returns the profile of execution traces, without questions of its own.
+func OfTraces(ctx context.Context, c *command.Call, names []string) (profile.Profile, error) {
+	w := whatif{Call: c}
+	return w.replay(ctx, names)
+}
 
 // replay simulates what traces have recorded.
 func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, error) {
@@ -67,6 +74,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	var study *replay.Study
 	found := false
 	var waited, notes, answerable []string
+	var waits [][]profile.RegionWaits
 	for i, from := range traces {
 		if i >= needed {
 			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
@@ -90,6 +98,9 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 			}
 		}
 		waited = append(waited, rec.Waited()...)
+		if err := trace.Contain(func() { waits = append(waits, replayprofile.Waits(offwake.Read(rec))) }); err != nil {
+			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
+		}
 		if w.progress != "" {
 			answerable = append(answerable, answerableOf(rec)...)
 		}
@@ -107,7 +118,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
-	p.Notes = append(p.Notes, notes...)
+	p.Notes, p.Waits = append(p.Notes, notes...), profile.MergeWaits(waits...)
 	if w.progress != "" && !w.answered(p) {
 		others := slices.DeleteFunc(answerable, func(name string) bool { return name == w.progress })
 		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",

@@ -1,0 +1,174 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelprof/otelprof/causal/profile"
+)
+
+// fakeAPI answers paths, without their queries, with what stands there.
+func fakeAPI(answers map[string]any) API {
+	return func(_ context.Context, method, path string, _ []byte) (int, []byte, error) {
+		path, _, _ = strings.Cut(path, "?")
+		if method != http.MethodGet {
+			path = method + " " + path
+		}
+		v, ok := answers[path]
+		if !ok {
+			return http.StatusNotFound, []byte(`{"error":"path: must be one of the API's"}`), nil
+		}
+		text, err := json.Marshal(v)
+		return http.StatusOK, text, err
+	}
+}
+
+// manyRegions are more than an answer has room for; what matters comes first.
+func manyRegions(n int) (p profile.Profile, regions []map[string]any) {
+	for i := range n {
+		name := fmt.Sprintf("region with a name that is long %03d", i)
+		effect := profile.Effect{Speedup: 0.25, Reduction: 0.2 / float64(i+1), StdErr: 0.001, Lo: 0.19 / float64(i+1), Hi: 0.21 / float64(i+1), Samples: 10}
+		p.Curves = append(p.Curves, profile.Curve{Mode: profile.ModeReplay, Region: profile.Region{Scope: "s", Name: name}, Progress: "GET /", Metric: profile.MetricThroughput, BasePeriod: time.Millisecond, Effects: []profile.Effect{effect}})
+		regions = append(regions, map[string]any{"name": name, "scope": "s", "kind": "internal", "count": 10, "total_ns": 1e9 / (i + 1), "self_ns": 1e9 / (i + 1), "self_share": 1 / float64(n)})
+	}
+	return p, regions
+}
+
+// However much there is, an answer has its length, begins with what matters most, and says how much
+// is left out.
+func TestLengths(t *testing.T) {
+	p, regions := manyRegions(200)
+	var waits []profile.Wait
+	for i := range 40 {
+		waits = append(waits, profile.Wait{Kind: "lock", In: p.Curves[0].Region, Where: fmt.Sprintf("example.com/a/very/long/path/of/a/package.(*service).method%d:%d", i, i), By: p.Curves[1].Region, ByWhere: strings.Repeat("x", 400), Count: 1, Total: time.Second, Longest: time.Second})
+	}
+	spans := make([]map[string]any, 300)
+	for i := range spans {
+		spans[i] = map[string]any{"name": fmt.Sprintf("span %d", i), "depth": i % 5, "duration_ns": 1e6, "self_ns": 1e5, "waits": []map[string]any{{"kind": "lock", "for_ns": 1e5, "where": "main.f:1", "by": "other"}}}
+	}
+	sessions := []map[string]any{{"id": strings.Repeat("a", 32), "name": "GET /", "duration_ns": 1e9}}
+	api := fakeAPI(map[string]any{
+		"causal/profile": p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": sessions},
+		"sessions/" + strings.Repeat("a", 32): map[string]any{"id": strings.Repeat("a", 32), "name": "GET /", "spans": spans},
+		"regions/waits":                       waitsAnswer(p.Curves[0].Region, waits),
+	})
+	for _, tt := range []struct {
+		name, first, left string
+		answer            func() (string, error)
+	}{
+		{"rank", "region with a name that is long 000", "", func() (string, error) { return Rank(t.Context(), api, "") }},
+		{"explain", "region with a name that is long 000 (internal", "shown)", func() (string, error) { return Explain(t.Context(), api, p.Curves[0].Region.Name) }},
+		{"session", "GET /", "of 300 spans shown)", func() (string, error) { return Session(t.Context(), api, "", "") }},
+		{"whatif", "causal profile", "", func() (string, error) { return WhatIf(t.Context(), api, p.Curves[3].Region.Name) }},
+	} {
+		text, err := tt.answer()
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		if len(text) > mostBytes || !strings.Contains(first, tt.first) || !strings.Contains(text, tt.left) {
+			t.Errorf("%s: %d bytes, want at most %d, that begin with %q and have %q:\n%s", tt.name, len(text), mostBytes, tt.first, tt.left, text)
+		}
+	}
+}
+
+func waitsAnswer(of profile.Region, all []profile.Wait) any {
+	return map[string]any{"regions": []profile.RegionWaits{{Region: of, Spans: 10, Time: 100 * time.Second, Waits: all}}}
+}
+
+// What is asked about and not there has an error that says what is.
+func TestErrors(t *testing.T) {
+	p, regions := manyRegions(30)
+	api := fakeAPI(map[string]any{"causal/profile": p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": []any{}}})
+	for want, answer := range map[string]func() (string, error){
+		`region "x": must be one of region with a name that is long 000`: func() (string, error) { return Explain(t.Context(), api, "x") },
+		"and 10 more":                     func() (string, error) { return WhatIf(t.Context(), api, "x") },
+		`progress point "x": must be one`: func() (string, error) { return Rank(t.Context(), api, "x") },
+		"it has none":                     func() (string, error) { return Session(t.Context(), api, "", "x") },
+		"seconds 31: must be in [1, 30]":  func() (string, error) { return Compare(t.Context(), api, 31) },
+	} {
+		if text, err := answer(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q, %v; want %q", text, err, want)
+		}
+	}
+	if _, err := Rank(t.Context(), fakeAPI(nil), ""); err == nil || !strings.Contains(err.Error(), "causal controller") {
+		t.Errorf("without a controller: %v", err)
+	}
+}
+
+// An agent's experiment stays within the program's caps, and begins only where the program lets it.
+func TestExperiment(t *testing.T) {
+	p, _ := manyRegions(5)
+	standing := func(enabled bool, state string) map[string]any {
+		return map[string]any{"plan": map[string]any{"id": "mine"}, "status": map[string]any{
+			"enabled": enabled, "state": state, "caps": map[string]any{"per_span": "5ms", "per_trace": "25ms", "duty": "4%", "total": "60s"},
+		}}
+	}
+	var sent map[string]any
+	api := func(now map[string]any, refused string) API {
+		answers := fakeAPI(map[string]any{
+			"causal/profile": p, "causal/plan": now, "PUT causal/plan": standing(true, "running"), "DELETE causal/plan": standing(true, "stopped"),
+			"POST causal/plan/check": map[string]any{"cost": "at most little", "refused": refused},
+		})
+		return func(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+			if method == http.MethodPut {
+				if err := json.Unmarshal(body, &sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return answers(ctx, method, path, body)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		api  API
+		a    experimentArguments
+		want string
+	}{
+		{"no opt-in", api(standing(false, "idle"), ""), experimentArguments{}, "OTELPROF_EXPERIMENTS=on"},
+		{"another plan", api(standing(true, "running"), ""), experimentArguments{}, "plan mine is in force"},
+		{"beyond a cap", api(standing(true, "idle"), ""), experimentArguments{Duty: 5}, "duty_percent 5: must be in (0, 4]: the program's cap limits.duty is 4%"},
+		{"too long", api(standing(true, "idle"), ""), experimentArguments{Minutes: 31}, "minutes 31: must be in [0.5, 30]"},
+		{"too many", api(standing(true, "idle"), ""), experimentArguments{Regions: make([]string, 4)}, "regions: 4: must be at most 3"},
+		{"not allowed", api(standing(true, "idle"), "mode slowdown: is not allowed"), experimentArguments{}, "mode slowdown: is not allowed"},
+	} {
+		if text, err := experiment(t.Context(), tt.api, tt.a); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %q, %v; want %q", tt.name, text, err, tt.want)
+		}
+	}
+	if sent != nil {
+		t.Fatalf("a plan was sent: %v", sent)
+	}
+	text, err := experiment(t.Context(), api(standing(true, "stopped"), ""), experimentArguments{Minutes: 2, Reason: "why not"})
+	if err != nil || !strings.Contains(text, "at most little") || !strings.Contains(text, "after 2 minutes") {
+		t.Errorf("%q, %v", text, err)
+	}
+	limits, _ := sent["limits"].(map[string]any)
+	if sent["mode"] != "slowdown" || sent["reason"] != "why not" || limits["duty"] != "4%" || sent["author"] != "agent of no name" {
+		t.Errorf("sent %v", sent)
+	}
+	if text, err := experiment(t.Context(), api(standing(true, "running"), ""), experimentArguments{Stop: true}); err != nil || !strings.Contains(text, "no experiment is in force") {
+		t.Errorf("stop: %q, %v", text, err)
+	}
+}
+
+// Arguments that a tool does not know are an error, so that a misspelt one is not taken for none.
+func TestArguments(t *testing.T) {
+	for _, tool := range New(fakeAPI(nil), true) {
+		if _, err := tool.Call(t.Context(), json.RawMessage(`{"wrong":1}`)); err == nil || !strings.Contains(err.Error(), "arguments of "+tool.Name) {
+			t.Errorf("%s: %v", tool.Name, err)
+		}
+		if !json.Valid(tool.Input) {
+			t.Errorf("%s: input %s", tool.Name, tool.Input)
+		}
+	}
+	if n := len(New(nil, false)); n != 6 {
+		t.Errorf("%d tools that read, want 6", n)
+	}
+}

@@ -1,0 +1,180 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Explain says why a region is slow.
+func Explain(ctx context.Context, api API, name string) (string, error) {
+	regions, err := api.regions(ctx)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(regions, func(r region) bool { return r.Name == name })
+	if i < 0 {
+		names := make([]string, len(regions))
+		for i, r := range regions {
+			names[i] = r.Name
+		}
+		return "", fmt.Errorf("region %q: must be one of %s", name, oneOf(names))
+	}
+	r := regions[i]
+	var out page
+	out.line("%s (%s, scope %s): %d calls, %d errors; p50 %s, p90 %s, p99 %s, max %s; self time %s of all regions', %s of its own",
+		r.Name, r.Kind, r.Scope, r.Count, r.Errors, duration(r.P50), duration(r.P90), duration(r.P99), duration(r.Max), percent(r.SelfShare), percent(r.Self/max(r.Total, 1)))
+	if r.Pmu != nil && r.Pmu.Spans > 0 {
+		out.line("on the CPU, a span in the mean of %d: %s", r.Pmu.Spans, r.counted())
+	}
+	if err := api.waitsOf(ctx, &out, r); err != nil {
+		return "", err
+	}
+	if err := api.slowest(ctx, &out, name); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+func (r region) counted() string {
+	var parts []string
+	for _, m := range r.Pmu.Means {
+		value := strconv.FormatFloat(m.Mean, 'g', 3, 64)
+		if m.Unit == "ns" {
+			value = duration(m.Mean)
+		}
+		parts = append(parts, strings.ReplaceAll(m.Name, "_", " ")+" "+value)
+	}
+	if r.Pmu.IPC > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f instructions per cycle", r.Pmu.IPC))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// waitsOf writes what a region waited for; a program without recordings has nothing to say.
+func (a API) waitsOf(ctx context.Context, out *page, r region) error {
+	var answer waits
+	if err := a.get(ctx, "regions/waits?"+url.Values{"name": {r.Name}, "scope": {r.Scope}}.Encode(), &answer); err != nil {
+		if _, refused := err.(refusal); refused { //nolint:errorlint // made by get itself
+			return nil
+		}
+		return err
+	}
+	if len(answer.Regions) == 0 || len(answer.Regions[0].Waits) == 0 {
+		out.line("what it waits for is not known: no recording has had it yet")
+		return nil
+	}
+	of := answer.Regions[0]
+	out.line("")
+	out.line("what %d spans waited for in the last recordings, those below included (shares of their time; at the same time they add up to more)", of.Spans)
+	const most, least = 12, 0.0005 // what is shorter explains nothing
+	rows := make([][]string, 0, most)
+	for _, w := range of.Waits[:min(len(of.Waits), most)] {
+		if len(rows) > 0 && float64(w.Total) < least*float64(of.Time) {
+			break
+		}
+		in := ""
+		if w.In != of.Region {
+			in = w.In.Name
+		}
+		rows = append(rows, []string{waitedFor(w.Kind, w.Where), endedBy(w.By.Name, w.ByWhere), in, percent(float64(w.Total) / max(float64(of.Time), 1)), duration(float64(w.Total) / float64(max(of.Spans, 1))), duration(float64(w.Longest))})
+	}
+	out.table("waits", []string{"waits for", "ended by", "in span", "share", "a span", "longest"}, rows)
+	return nil
+}
+
+func waitedFor(kind, where string) string {
+	if where == "" {
+		return kind
+	}
+	return kind + " at " + short(where)
+}
+
+func endedBy(name, where string) string {
+	switch {
+	case name != "" && where != "":
+		return name + " at " + short(where)
+	case where != "":
+		return short(where)
+	}
+	return name
+}
+
+// slowest writes the slowest sessions with a region.
+func (a API) slowest(ctx context.Context, out *page, name string) error {
+	var answer struct{ Sessions []session }
+	if err := a.get(ctx, "sessions?"+url.Values{"name": {name}, "whole": {"1"}, "sort": {"worst"}, "limit": {"5"}}.Encode(), &answer); err != nil {
+		return err
+	}
+	rows := make([][]string, 0, len(answer.Sessions))
+	for _, s := range answer.Sessions {
+		hot := ""
+		if s.Hot != nil {
+			hot = fmt.Sprintf("%s %s", s.Hot.Name, percent(s.Hot.Share))
+		}
+		known := ""
+		if s.Recorded > 0 {
+			known = "known"
+		}
+		rows = append(rows, []string{s.ID, s.Name, duration(s.Duration), hot, known})
+	}
+	if len(rows) > 0 {
+		out.line("")
+		out.table("sessions", []string{"slowest sessions", "name", "took", "most self time", "waits"}, rows)
+	}
+	return nil
+}
+
+// Session says what one request did.
+func Session(ctx context.Context, api API, id, name string) (string, error) {
+	if id == "" {
+		query := url.Values{"sort": {"worst"}, "limit": {"1"}}
+		if name != "" {
+			query.Set("name", name)
+			query.Set("whole", "1")
+		}
+		var answer struct{ Sessions []session }
+		if err := api.get(ctx, "sessions?"+query.Encode(), &answer); err != nil {
+			return "", err
+		}
+		if len(answer.Sessions) == 0 {
+			return "", fmt.Errorf("session with region %q: must be one that the store keeps: it has none", name)
+		}
+		id = answer.Sessions[0].ID
+	}
+	var s session
+	if err := api.get(ctx, "sessions/"+url.PathEscape(id), &s); err != nil {
+		return "", err
+	}
+	var out page
+	out.line("%s, %s from %s, %d spans, %d errors, session %s, trace %s; waits known for %s of it",
+		s.Name, duration(s.Duration), s.Start, len(s.Spans), s.Errors, s.ID, s.TraceID, percent(s.Recorded))
+	var rows [][]string
+	for _, one := range s.Spans {
+		state := ""
+		if one.Status == "Error" {
+			state = "failed"
+		}
+		rows = append(rows, []string{strings.Repeat("  ", one.Depth) + one.Name, duration(one.Start), duration(one.Duration), duration(one.Self), state, one.longestWait()})
+	}
+	out.table("spans", []string{"span", "at", "took", "self", "", "longest wait"}, rows)
+	return out.String(), nil
+}
+
+func (s span) longestWait() string {
+	if len(s.Waits) == 0 {
+		return ""
+	}
+	w := slices.MaxFunc(s.Waits, func(a, b wait) int { return int(a.For - b.For) })
+	text := duration(w.For) + " " + waitedFor(w.Kind, w.Where)
+	if by := endedBy(w.By, w.ByWhere); by != "" {
+		text += ", ended by " + by
+	}
+	if w.BySession != "" {
+		text += " of session " + w.BySession
+	}
+	return text
+}

@@ -1,0 +1,68 @@
+package viewer
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/otelprof/otelprof/internal/explain/tools"
+	"github.com/otelprof/otelprof/internal/http/mcp"
+)
+
+// agents answers agents at /mcp, by the Model Context Protocol. Its tools ask the JSON API of this
+// handler. That which starts experiments is among them where the token is enough for that, and asks
+// with the token that the agent's own request has.
+func (h *Handler) agents() *mcp.Server {
+	return &mcp.Server{
+		Name: "otelprof", Version: version(), Instructions: tools.Instructions,
+		Tools: tools.New(h.ask, h.config.token != "" && !h.config.signed),
+	}
+}
+
+// version is that of the module in this program, "" where that is not known.
+func version() string {
+	const module = "github.com/otelprof/otelprof"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == module {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+type authorizationKey struct{}
+
+func (h *Handler) serveAgents(w http.ResponseWriter, r *http.Request) {
+	ctx := context.WithValue(r.Context(), authorizationKey{}, r.Header.Get("Authorization"))
+	h.agents().ServeHTTP(w, r.WithContext(ctx))
+}
+
+// ask answers a request of a tool.
+func (h *Handler) ask(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, "/api/v1/"+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if token, _ := ctx.Value(authorizationKey{}).(string); token != "" {
+		r.Header.Set("Authorization", token)
+	}
+	w := &kept{header: http.Header{}, status: http.StatusOK}
+	h.mux.ServeHTTP(w, r)
+	return w.status, w.body.Bytes(), nil
+}
+
+// kept is an answer in memory.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (k *kept) Header() http.Header         { return k.header }
+func (k *kept) WriteHeader(status int)      { k.status = status }
+func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
