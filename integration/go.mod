@@ -12,6 +12,7 @@ require (
 	github.com/grafana/otel-profiling-go v0.7.0
 	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/hodgesds/perf-utils v0.7.0
+	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/otelprof/otelprof v0.0.0
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/client_model v0.6.3
@@ -34,8 +35,13 @@ require (
 )
 
 require (
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/valyala/fastrand v1.1.0 // indirect
 	github.com/valyala/histogram v1.2.0 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )
 
