@@ -17,8 +17,8 @@ import (
 
 // SessionWaits are what the spans of one session waited for, and who ended each wait.
 type SessionWaits struct {
-	// Recorded is the part of the session, in [0, 1], in which a recording was on that is still kept.
-	// Spans that began before a recording have no waits in it.
+	// Recorded is the part of the session, in [0, 1], in which a recording was on that is still
+	// kept. Spans that began before a recording have no waits in it.
 	Recorded float64
 	Waits    []SpanWait
 }

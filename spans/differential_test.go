@@ -32,7 +32,7 @@ var long = flag.Bool("long", false, "compare many more random programs")
 func TestRandomProgramsSeeTheSDK(t *testing.T) {
 	n := 1200
 	if *long {
-		n = 200_000
+		n = 30_000
 	}
 	agreed := 0
 	for seed := range uint64(n) {
