@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/agent"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/check"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/hdr"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
@@ -26,7 +27,7 @@ import (
 // root is the program itself. A command stands in a file of its own.
 var root = &command.Command{
 	Name: "otelprof",
-	Sub:  []*command.Command{buildCommand, doctorCommand, agent.Explain, hdr.Command, installCommand, agent.MCP, plans.Command, report.Command, runCommand, stacks.Command, testCommand, top.Command, versionCommand, view.Command, whatif.Command},
+	Sub:  []*command.Command{buildCommand, doctorCommand, agent.Explain, check.Command, hdr.Command, installCommand, agent.MCP, plans.Command, report.Command, runCommand, stacks.Command, testCommand, top.Command, versionCommand, view.Command, whatif.Command},
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

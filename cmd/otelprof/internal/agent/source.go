@@ -1,4 +1,5 @@
-// Package agent has the commands mcp and explain: answers in short texts, for agents and for people.
+// Package agent has the commands mcp and explain: answers in short texts, for agents and for
+// people.
 package agent
 
 import (

@@ -31,6 +31,12 @@ const (
 	mostNames = 8
 )
 
+// waitsOf is what regions waited for; a trace that cannot be read so has none.
+func waitsOf(rec *trace.Recording) (found []profile.RegionWaits) {
+	_ = trace.Contain(func() { found = replayprofile.Waits(offwake.Read(rec)) })
+	return found
+}
+
 // OfTraces returns the profile of execution traces, without questions of its own.
 func OfTraces(ctx context.Context, c *command.Call, names []string) (profile.Profile, error) {
 	w := whatif{Call: c}
@@ -98,9 +104,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 			}
 		}
 		waited = append(waited, rec.Waited()...)
-		if err := trace.Contain(func() { waits = append(waits, replayprofile.Waits(offwake.Read(rec))) }); err != nil {
-			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
-		}
+		waits = append(waits, waitsOf(rec))
 		if w.progress != "" {
 			answerable = append(answerable, answerableOf(rec)...)
 		}

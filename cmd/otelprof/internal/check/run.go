@@ -1,0 +1,236 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
+	"github.com/otelprof/otelprof/internal/perf"
+	"github.com/otelprof/otelprof/spans"
+)
+
+const (
+	// endTime is how long a program may take to end after an interrupt, and startTime to accept
+	// connections.
+	endTime   = 20 * time.Second
+	startTime = 30 * time.Second
+)
+
+// duet runs the old version and another program at once, each on its half of the processors. Which
+// starts first, and has which half, is left to chance.
+func (o *options) duet(ctx context.Context, dir, beside string) (duet, error) {
+	files := [2]string{o.base, beside}
+	halves := o.halves()
+	if rand.IntN(2) == 0 {
+		halves[0], halves[1] = halves[1], halves[0]
+	}
+	var measured [2]sample
+	var failed [2]error
+	first := rand.IntN(2)
+	done := make(chan struct{})
+	for _, i := range []int{first, 1 - first} {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			measured[i], failed[i] = o.once(ctx, filepath.Join(dir, fmt.Sprint(i)), files[i], halves[i])
+		}()
+	}
+	<-done
+	<-done
+	return duet{measured[0], measured[1]}, errors.Join(failed[0], failed[1])
+}
+
+// halves are the processors of both programs, none where they share all: on one processor, or where
+// the system cannot keep them apart.
+func (o *options) halves() (halves [2][]int) {
+	all, err := perf.Processors()
+	if o.share || err != nil || len(all) < 2 {
+		return halves
+	}
+	half := len(all) / 2
+	return [2][]int{all[:half], all[half : 2*half]}
+}
+
+// start starts a program on some processors.
+func start(cmd *exec.Cmd, processors []int) error {
+	if len(processors) == 0 {
+		return cmd.Start()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unpin, err := perf.Pin(processors)
+	if err != nil {
+		return err
+	}
+	defer unpin()
+	return cmd.Start()
+}
+
+// once runs a program, and reads what it has measured.
+func (o *options) once(ctx context.Context, dir, file string, processors []int) (sample, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what stays is removed with the folder above
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := make([]string, len(o.args))
+	for i, arg := range o.args {
+		args[i] = withPort(arg, port)
+	}
+	cmd := exec.CommandContext(ctx, file, args...)
+	var said tail
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Env = append(os.Environ(), "OTELPROF_DATA_DIR="+dir, "OTEL_TRACES_SAMPLER=always_off", "OTELPROF_REPLAY=off", "OTELPROF_VIEWER=off", "OTELPROF_EXPERIMENTS=off")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = endTime
+	began := time.Now()
+	if err := start(cmd, processors); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	interrupted := false
+	interrupt := func() {
+		interrupted = true
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	}
+	if o.load != "" {
+		err = o.sendLoad(ctx, port)
+		interrupt()
+	}
+	after := time.NewTimer(o.each)
+	defer after.Stop()
+	var end error
+	select {
+	case end = <-ended:
+	case <-after.C:
+		interrupt()
+		end = <-ended
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, errors.New("interrupted")
+	case err != nil:
+		return nil, fmt.Errorf("%s: load: %w\n%s", file, err, said.String())
+	case end != nil && !interrupted:
+		return nil, fmt.Errorf("%s: %w\n%s", file, end, said.String())
+	}
+	return readSample(ctx, dir, file, time.Since(began))
+}
+
+// sendLoad runs the command that sends requests, once there is someone to take them.
+func (o *options) sendLoad(ctx context.Context, port string) error {
+	deadline := time.Now().Add(startTime)
+	for {
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = c.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no one accepts connections on {port} within %v: %w", startTime, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_, err := output(ctx, "", "sh", "-c", withPort(o.load, port))
+	return err
+}
+
+// freePort returns a port of the loopback address that is free now.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// readSample reads a program's data folder.
+func readSample(ctx context.Context, dir, program string, took time.Duration) (sample, error) {
+	reader, err := saved.NewReader(saved.WithMaxSessions(1))
+	if err != nil {
+		return nil, err
+	}
+	files, err := saved.Files(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: no data: the program must use otelprof.Setup or Wrap, and call Shutdown at its end: %w", program, err)
+	}
+	for _, name := range files {
+		if err := readFile(ctx, reader, name); err != nil {
+			return nil, err
+		}
+	}
+	out := sample{}
+	regions := reader.Data().Regions
+	for i := range regions {
+		out.add(&regions[i], took)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no region: the program must use otelprof.Setup or Wrap, and call Shutdown at its end", program)
+	}
+	return out, nil
+}
+
+func readFile(ctx context.Context, reader *saved.Reader, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written.
+	return reader.Read(ctx, name, f)
+}
+
+// leastOf is how many spans a run must have for a quantile: a hundred beyond it make that of one
+// run as good as its mean.
+var leastOf = map[float64]uint64{50: 100, 90: 200, 99: 1000, 99.9: 10_000}
+
+// add adds the metrics of a region. That of the rate is the time for each span, so that all are
+// better if they are smaller.
+func (s sample) add(r *spans.RegionStats, took time.Duration) {
+	if r.Count == 0 {
+		return
+	}
+	at := func(metric string) cell { return cell{r.Scope.Name, r.Name, metric} }
+	s[at("mean")] = float64(r.Total) / float64(r.Count)
+	s[at("rate")] = float64(took) / float64(r.Count)
+	if r.Durations == nil {
+		return
+	}
+	for percent, least := range leastOf {
+		if r.Durations.Count() >= least {
+			s[at(fmt.Sprintf("p%g", percent))] = float64(r.Durations.Percentile(percent))
+		}
+	}
+}
+
+// A tail keeps the end of what a program says.
+type tail struct{ bytes.Buffer }
+
+const mostSaid = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	if t.Len() > 16*mostSaid {
+		last := bytes.Clone(t.Bytes()[t.Len()-mostSaid:])
+		t.Reset()
+		t.Buffer.Write(last)
+	}
+	return t.Buffer.Write(p)
+}
+
+func (t *tail) String() string {
+	text := t.Bytes()
+	return strings.TrimSpace(string(text[max(0, len(text)-mostSaid):]))
+}
