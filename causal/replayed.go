@@ -115,7 +115,7 @@ func (r *replayed) addTo(p *profile.Profile) {
 	if result.Windows > 0 && p.Started.IsZero() {
 		p.Started = began
 	}
-	p.Waits = r.all()
+	r.addWaits(p)
 	replayprofile.Add(p, &result)
 	if cut != nil {
 		p.Notes = append(p.Notes, "replay: the last recording: "+cut.Error())

@@ -55,6 +55,7 @@ const (
 type keptWaits struct {
 	mu      sync.Mutex
 	regions [][]profile.RegionWaits
+	tails   [][]offwake.Tail
 	spans   []spanWaits
 }
 
@@ -69,14 +70,18 @@ func (r *keptWaits) add(w *record.Window, waits *offwake.Waits) {
 	defer r.mu.Unlock()
 	r.regions = append(r.regions, regions)
 	r.regions = slices.Delete(r.regions, 0, max(0, len(r.regions)-lastRecordings))
+	r.tails = append(r.tails, waits.Tails)
+	r.tails = slices.Delete(r.tails, 0, max(0, len(r.tails)-lastRecordings))
 	r.spans = append(r.spans, spanWaits{begun: w.Begun, ended: w.Begun.Add(w.Length), bySpan: waits.Spans})
 	r.spans = slices.Delete(r.spans, 0, max(0, len(r.spans)-lastSpans))
 }
 
-func (r *keptWaits) all() []profile.RegionWaits {
+// addWaits adds what regions waited for to a profile, and why the slowest requests were slow.
+func (r *keptWaits) addWaits(p *profile.Profile) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return profile.MergeWaits(r.regions...)
+	regions, tails := slices.Clone(r.regions), slices.Clone(r.tails)
+	r.mu.Unlock()
+	p.Waits, p.Tails = profile.MergeWaits(regions...), replayprofile.Tails(offwake.Contrasts(tails...))
 }
 
 // overlap is the part of the time from begin to end in which a recording was on; 1 of no time.

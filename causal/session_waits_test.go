@@ -83,3 +83,57 @@ func TestSessionWaits(t *testing.T) {
 		t.Errorf("SessionWaits of what was before = %+v", got)
 	}
 }
+
+// A job that holds a lock for 40 ms now and then is why the slowest requests are slow, though most
+// requests never meet it.
+func TestTailOf(t *testing.T) {
+	c := newController(t)
+	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
+	t.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
+	tr := tp.Tracer("shop")
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	loop := func(name string, every time.Duration, work func()) {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(every):
+				}
+				_, s := tr.Start(context.Background(), name)
+				work()
+				s.End()
+			}
+		})
+	}
+	for range 3 {
+		loop("request", time.Millisecond, func() {
+			mu.Lock()
+			mu.Unlock() //nolint:staticcheck // it is held by the job
+			time.Sleep(time.Millisecond)
+		})
+	}
+	loop("job", 100*time.Millisecond, func() {
+		mu.Lock()
+		time.Sleep(40 * time.Millisecond)
+		mu.Unlock()
+	})
+	defer wg.Wait()
+	defer close(stop)
+	var tail profile.Tail
+	for range 3 { // a machine that stops for as long is a reason, too
+		if err := c.Record(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+		var ok bool
+		if tail, ok = c.Profile().TailOf(profile.Region{Scope: "shop", Name: "request"}); !ok || len(tail.Parts) == 0 {
+			t.Fatalf("TailOf(request) = %+v, %v", tail, ok)
+		}
+		if first := tail.Parts[0]; first.Kind == "lock" && first.By.Name == "job" && tail.Slow > 2*tail.Typical && len(tail.Examples) > 0 {
+			return
+		}
+	}
+	t.Errorf("the slowest are slow by %+v of %+v, want the lock that the job held", tail.Parts[0], tail)
+}

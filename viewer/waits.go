@@ -19,20 +19,56 @@ type waiting interface {
 type regionWaitsJSON struct {
 	// Regions of the name, one for each scope; none if no recording has one.
 	Regions []profile.RegionWaits `json:"regions"`
+	// Tails are why the slowest requests of these are slow, where recordings have enough of them.
+	Tails []tailJSON `json:"tails"`
+}
+
+type tailJSON struct {
+	profile.Tail
+	// Sessions are those of the slowest that the store keeps.
+	Sessions []spans.SessionID `json:"sessions,omitempty"`
 }
 
 func (h *Handler) regionWaits(w http.ResponseWriter, r *http.Request) {
 	if !h.withCausal(w) {
 		return
 	}
-	out := regionWaitsJSON{Regions: []profile.RegionWaits{}}
+	out := regionWaitsJSON{Regions: []profile.RegionWaits{}, Tails: []tailJSON{}}
 	name, query := h.nameAsked(r), r.URL.Query()
-	for _, region := range h.profile().Waits {
-		if region.Region.Name == name && (!query.Has("scope") || query.Get("scope") == region.Region.Scope) {
+	about := func(region profile.Region) bool {
+		return region.Name == name && (!query.Has("scope") || query.Get("scope") == region.Scope)
+	}
+	p := h.profile()
+	for _, region := range p.Waits {
+		if about(region.Region) {
 			out.Regions = append(out.Regions, region)
 		}
 	}
+	for _, t := range p.Tails {
+		if about(t.Region) {
+			out.Tails = append(out.Tails, tailJSON{t, h.examples(t.Examples)})
+		}
+	}
 	writeJSON(w, http.StatusOK, out)
+}
+
+// examples are the sessions of spans, those that the store keeps.
+func (h *Handler) examples(spanIDs []string) (found []spans.SessionID) {
+	wanted := map[trace.SpanID]bool{}
+	for _, text := range spanIDs {
+		if id, err := trace.SpanIDFromHex(text); err == nil {
+			wanted[id] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	for _, s := range h.store.Sessions(spans.Query{Limit: maxScan}) {
+		if len(s.Spans) > 0 && wanted[s.Spans[0].SpanID] {
+			found = append(found, s.ID)
+		}
+	}
+	return found
 }
 
 // waitJSON is one wait of a span, and who ended it.

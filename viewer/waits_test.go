@@ -51,16 +51,23 @@ func TestSessionWaits(t *testing.T) {
 
 func TestRegionWaits(t *testing.T) {
 	waits := profile.RegionWaits{Region: profile.Region{Scope: "shop", Name: "b"}, Spans: 3, Time: time.Second, Waits: []profile.Wait{{Kind: "lock", Count: 2, Total: time.Millisecond}}}
-	f := &fakeExperiments{profile: profile.Profile{Waits: []profile.RegionWaits{waits}}}
+	tail := profile.Tail{Region: waits.Region, Requests: 100, Slowest: 5, Slow: time.Second, Examples: []string{"0000000000000003", "0000000000000004", "no id"}}
+	f := &fakeExperiments{profile: profile.Profile{Waits: []profile.RegionWaits{waits}, Tails: []profile.Tail{tail}}}
 	h := testHandler(t, f)
+	kept := testSessions(2)
+	kept[1].Spans[0].SpanID = trace.SpanID{7: 3}
+	h.store = kept
 	got := decode[regionWaitsJSON](t, ask(t, h, "GET", "/api/v1/regions/waits?name=b&scope=shop", ""), 200)
 	if diff := cmp.Diff([]profile.RegionWaits{waits}, got.Regions); diff != "" {
 		t.Errorf("regions (-want +got):\n%s", diff)
 	}
-	if got := decode[regionWaitsJSON](t, ask(t, h, "GET", "/api/v1/regions/waits?name=b&scope=other", ""), 200); len(got.Regions) != 0 {
+	if diff := cmp.Diff([]tailJSON{{tail, []spans.SessionID{testID(1)}}}, got.Tails); diff != "" {
+		t.Errorf("tails (-want +got):\n%s", diff)
+	}
+	if got := decode[regionWaitsJSON](t, ask(t, h, "GET", "/api/v1/regions/waits?name=b&scope=other", ""), 200); len(got.Regions)+len(got.Tails) != 0 {
 		t.Errorf("another scope has %v", got.Regions)
 	}
-	if p := decode[profile.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200); len(p.Waits) != 0 {
+	if p := decode[profile.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200); len(p.Waits)+len(p.Tails) != 0 {
 		t.Errorf("the profile that the page asks for every two seconds has %d regions' waits", len(p.Waits))
 	}
 	if p := decode[profile.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile?samples=1", ""), 200); len(p.Waits) != 1 {

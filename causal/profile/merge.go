@@ -48,7 +48,7 @@ func Merge(profiles ...Profile) Profile {
 	m.Curves = mergeCurves(profiles)
 	m.Tallies = mergeTallies(profiles)
 	m.Waiting = mergeWaiting(profiles)
-	m.Waits = mergeWaits(profiles)
+	m.Waits, m.Tails = mergeWaits(profiles), mergeTails(profiles)
 	m.Changes = mergeChanges(profiles)
 	m.Recorded = mergeRecorded(profiles)
 	m.Finish()

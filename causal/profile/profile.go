@@ -62,6 +62,8 @@ type Profile struct {
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// Waits are what regions waited for in the last recordings, that with the most time first.
 	Waits []RegionWaits `json:"waits,omitempty"`
+	// Tails are why the slowest requests are slow, by region, in the last recordings.
+	Tails []Tail `json:"tails,omitempty"`
 	// Tallies are the sums behind the curves, of throughput and of latency.
 	Tallies []Tally `json:"tallies,omitempty"`
 	// Merged is how many profiles [Merge] has put together, zero for one that is of its own.

@@ -119,6 +119,12 @@ func (p *Profile) validate() error {
 			break
 		}
 	}
+	for i, t := range p.Tails {
+		v.That(min(int64(t.Requests), int64(t.Slowest), int64(t.From), int64(t.Slow), int64(t.Typical)) >= 0, fmt.Sprintf("tails[%d]", i), nil, "must have no negative number")
+		if v.Full() {
+			break
+		}
+	}
 	for i, t := range p.Tallies {
 		if v.Full() {
 			break

@@ -120,6 +120,7 @@ export function overviewView(context) {
     const name = encodeURIComponent(region.name);
     next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
       h("a", { href: `#/sessions?name=${name}&whole=1` }, "slowest requests"), " with it",
+      ...(goal ? [", ", h("a", { href: `#/regions?q=${encodeURIComponent(goal.progress)}` }, `why the slowest ${goal.progress} are slow`)] : []),
       ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ". ", confirm, price);
   }
 

@@ -8,7 +8,7 @@ import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.
 import { amount, count, duration, percent, plural } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
 import { scheduleBox, statesTable } from "./schedule.mjs";
-import { regionWaits } from "./waits.mjs";
+import { regionTails, regionWaits } from "./waits.mjs";
 
 const percentiles = [["p50", "p50"], ["p90", "p90"], ["p99", "p99"], ["p999", "p99.9"]]; // in the answer and on the page
 
@@ -226,7 +226,7 @@ function details(r, { bins, states, cumulative, waits, ...reading }, schedule) {
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
       h("dt", {}), h("dd", {}, h("a", { href: `#/sessions?name=${encodeURIComponent(r.name)}&whole=1` }, "Slowest sessions with it"),
         document.body.dataset.stacks === "true" && [" · ", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, "CPU call stacks")])),
-    waits && regionWaits(waits));
+    waits && [regionTails(waits), regionWaits(waits)]);
 }
 
 /** known writes a percentile; a region that only an execution trace tells of has none. */

@@ -2,7 +2,7 @@
 
 import { h, isSaved } from "./dom.mjs";
 import { count, duration, percent, plural } from "./format.mjs";
-import { byOf, recordedText, sumWaits, waitRows, waitText, whatOf } from "./waitwords.mjs";
+import { byOf, recordedText, sumWaits, tailRows, waitRows, waitText, whatOf } from "./waitwords.mjs";
 
 const shownWaits = 12;
 
@@ -40,6 +40,18 @@ export function sessionWaits(session, choose) {
     h("ol", { class: "waits" }, all.slice(0, shownWaits).map((w) => h("li", {},
       h("button", { type: "button", class: "hot-step", onclick: () => choose(w.span) },
         h("strong", {}, duration(w.ns)), " ", w.what, w.by && `, ${w.by}`, w.count > 1 && h("span", { class: "muted" }, ` ×${w.count}`))))));
+}
+
+/** regionTails are the tables of why the slowest requests are slow. */
+export function regionTails({ tails }) {
+  return tails.map((t) => ({ t, rows: tailRows(t) })).filter(({ rows }) => rows.length > 0).map(({ t, rows }) => h("div", { class: "waits-box scroll" }, h("table", {},
+    h("caption", { class: "note" }, `Why the slowest ${count(t.slowest)} of ${plural(t.requests, "request")} are slow: ${duration(t.slow_ns)} in the mean, from ${duration(t.from_ns)} on, where others take ${duration(t.typical_ns)}`,
+      t.sessions?.length > 0 && [" · ", t.sessions.map((id, i) => [i > 0 && ", ", h("a", { href: `#/sessions/${id}` }, `example ${i + 1}`)])]),
+    h("thead", {}, h("tr", {}, ["Time for", "Ended by", "In"].map((text) => h("th", { scope: "col", class: "text" }, text)),
+      ["Of the difference", "The slowest", "Others", "The slowest without"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
+    h("tbody", {}, rows.map((row) => h("tr", {},
+      [row.what, row.by || "–", row.in].map((text) => h("td", { class: "text" }, text)),
+      [percent(row.share), duration(row.slow), duration(row.typical), duration(row.without)].map((text) => h("td", { class: "number" }, text))))))));
 }
 
 /** regionWaits is the table of what a region waited for. */

@@ -4,7 +4,7 @@ import { duration, percent } from "./format.mjs";
 
 // By kind: what was waited for, and what the one that ended it did.
 const words = {
-  lock: ["lock", "held last by"],
+  lock: ["lock", "held by"],
   "wait group": ["other goroutines", "the last was"],
   condition: ["condition", "signalled by"],
   "channel send": ["room in a channel", "made by"],
@@ -14,7 +14,9 @@ const words = {
   sleep: ["sleep"],
   "system call": ["system call"],
   processor: ["a processor"],
-  runtime: ["garbage collection, or a stop of all goroutines"],
+  runtime: ["a stop of all goroutines"],
+  "garbage collection": ["garbage collection"],
+  running: ["running"],
   other: ["something else", "ended by"],
 };
 
@@ -58,6 +60,15 @@ export function sumWaits(spans) {
     }
   }
   return [...sums.values()].sort((a, b) => b.ns - a.ns || a.what.localeCompare(b.what));
+}
+
+/** tailRows makes the rows of why the slowest requests are slow, those that explain a fiftieth or more. */
+export function tailRows({ parts, slow_ns: slow, typical_ns: typical, region }) {
+  return parts.map((p) => ({
+    what: whatOf(p), by: byOf(p), in: p.in.span === region.span && p.in.scope === region.scope ? "" : p.in.span,
+    slow: p.slow_ns, typical: p.typical_ns, share: slow > typical ? (p.slow_ns - p.typical_ns) / (slow - typical) : 0,
+    without: slow - p.slow_ns + p.typical_ns,
+  })).filter((row) => row.share >= 0.02);
 }
 
 /** waitRows makes the rows of a region's table: the longest, and what is left in one row. */

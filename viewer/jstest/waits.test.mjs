@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { byOf, placeOf, recordedText, sumWaits, waitRows, waitText } from "../assets/waitwords.mjs";
+import { byOf, placeOf, recordedText, sumWaits, tailRows, waitRows, waitText } from "../assets/waitwords.mjs";
 
 const lock = { kind: "lock", where: "example.com/shop/store.(*stock).Take:49", by: "POST /orders", by_where: "main.pay:7", at_ns: 1e6, for_ns: 2.5e6 };
 
 test("a wait says for what, who ended it, and for how long", () => {
-  assert.equal(waitText(lock), "lock at store.(*stock).Take:49, held last by POST /orders, 2.50 ms");
+  assert.equal(waitText(lock), "lock at store.(*stock).Take:49, held by POST /orders, 2.50 ms");
   assert.equal(waitText({ kind: "processor", for_ns: 1e6 }), "a processor, 1 ms");
   assert.equal(waitText({ kind: "channel receive", where: "main.get:3", by_where: "main.worker:9", for_ns: 1e6 }), "channel at main.get:3, sent by main.worker:9, 1 ms");
   assert.equal(byOf({ kind: "of a later version", by: "x" }), "ended by x");
@@ -22,6 +22,13 @@ test("a session that was recorded in part has not all its waits", () => {
 test("waits of a session that are alike are one, the longest first", () => {
   const sums = sumWaits([{}, { waits: [{ ...lock, for_ns: 1e6 }, { kind: "sleep", for_ns: 3e6 }] }, { waits: [lock] }]);
   assert.deepEqual(sums.map((s) => [s.what, s.count, s.ns, s.span]), [["lock at store.(*stock).Take:49", 2, 3.5e6, 2], ["sleep", 1, 3e6, 1]]);
+});
+
+test("what makes the slowest slow has its part of the difference, and what they would take without", () => {
+  const region = { scope: "shop", span: "order" };
+  const part = (kind, slow, typical) => ({ kind, in: region, slow_ns: slow, typical_ns: typical });
+  const rows = tailRows({ region, slow_ns: 100, typical_ns: 20, parts: [part("lock", 70, 2), part("running", 22, 10), part("sleep", 8, 8)] });
+  assert.deepEqual(rows.map((r) => [r.what, r.share, r.without]), [["lock", 0.85, 32], ["running", 0.15, 88]]);
 });
 
 test("a region's table has the longest waits, and the rest in one row", () => {

@@ -81,6 +81,7 @@ func (a API) regions(ctx context.Context) ([]region, error) {
 // A waits is what one region waited for.
 type waits struct {
 	Regions []profile.RegionWaits `json:"regions"`
+	Tails   []profile.Tail        `json:"tails"`
 }
 
 // A session is one in the list, or with its spans.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/otelprof/otelprof/causal/profile"
 )
 
 // Explain says why a region is slow.
@@ -63,6 +65,7 @@ func (a API) waitsOf(ctx context.Context, out *page, r region) error {
 		}
 		return err
 	}
+	out.tail(answer.Tails)
 	if len(answer.Regions) == 0 || len(answer.Regions[0].Waits) == 0 {
 		out.line("what it waits for is not known: no recording has had it yet")
 		return nil
@@ -84,6 +87,30 @@ func (a API) waitsOf(ctx context.Context, out *page, r region) error {
 	}
 	out.table("waits", []string{"waits for", "ended by", "in span", "share", "a span", "longest"}, rows)
 	return nil
+}
+
+// tail writes why the slowest requests are slow, what explains a fiftieth or more.
+func (p *page) tail(all []profile.Tail) {
+	if len(all) == 0 || all[0].Slow <= all[0].Typical {
+		return
+	}
+	const least = 0.02
+	t := all[0]
+	var rows [][]string
+	for _, part := range t.Parts {
+		share := float64(part.Slow-part.Typical) / float64(t.Slow-t.Typical)
+		if share < least {
+			break
+		}
+		in := ""
+		if part.In != t.Region {
+			in = part.In.Name
+		}
+		rows = append(rows, []string{waitedFor(part.Kind, part.Where), endedBy(part.By.Name, part.ByWhere), in, percent(share), duration(float64(part.Slow)), duration(float64(part.Typical)), duration(float64(t.Slow - part.Slow + part.Typical))})
+	}
+	p.line("")
+	p.line("why the slowest %d of %d requests are slow: %s in the mean, others %s", t.Slowest, t.Requests, duration(float64(t.Slow)), duration(float64(t.Typical)))
+	p.table("parts", []string{"time for", "ended by", "in span", "of the difference", "slowest", "others", "slowest without"}, rows)
 }
 
 func waitedFor(kind, where string) string {

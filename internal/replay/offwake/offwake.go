@@ -14,12 +14,11 @@
 //
 // # Who is waited for
 //
-// The waker is the goroutine that made the waiting one ready: of a lock who released it last, of a
-// channel the other end, of a WaitGroup who was done last. Its span is the innermost one that is
-// open on it, else the one in which it was created, while that is open: so labels of runtime/pprof
-// are inherited. A lock that was handed on several times in between has the last holder alone. What
-// something outside ends has no waker: a timer, the network, a system call, a processor that is
-// busy.
+// The waker is the goroutine that made the waiting one ready: of a channel the other end, of a
+// WaitGroup who was done last. Of a lock it is who held it for most of the wait, see holder.go. Its
+// span is the innermost one that is open on it, else the one in which it was created, while that is
+// open: so labels of runtime/pprof are inherited. What something outside ends has no waker: a
+// timer, the network, a system call, a processor that is busy.
 //
 // # Cost
 //
@@ -54,11 +53,16 @@ const (
 	SystemCall
 	// Processor is for one of Go's scheduler: the goroutine could have run.
 	Processor
-	// Runtime is for the garbage collector, or a stop of the world.
+	// Runtime is for a stop of the world, or another part of Go's runtime.
 	Runtime
+	// GC is for the garbage collector: its work on the goroutine itself (mark assist), and a
+	// processor that was missing while it marked.
+	GC
+	// Running is no wait: the goroutine ran. It is a part of requests alone, see [Part].
+	Running
 )
 
-var kinds = [...]string{"other", "lock", "wait group", "condition", "channel send", "channel receive", "select", "network", "sleep", "system call", "processor", "runtime"}
+var kinds = [...]string{"other", "lock", "wait group", "condition", "channel send", "channel receive", "select", "network", "sleep", "system call", "processor", "runtime", "garbage collection", "running"}
 
 // String returns the kind as profiles have it.
 func (k Kind) String() string { return kinds[k] }
@@ -107,4 +111,5 @@ type Waits struct {
 	Regions []Region // that with the most time first
 	// Spans has the longest waits by the span's ID, in the order of time.
 	Spans map[uint64][]Wait
+	Tails []Tail
 }

@@ -27,7 +27,7 @@ func Read(r *trace.Recording) *Waits {
 		r.RestsAt(i)
 		w.event(&r.Events[i])
 	}
-	return &Waits{Regions: w.regions(), Spans: w.longest()}
+	return &Waits{Regions: w.regions(), Spans: w.longest(), Tails: w.tails()}
 }
 
 // A goroutine is where one is in its states.
@@ -38,6 +38,11 @@ type goroutine struct {
 	since int64   // when that was, never for not waiting, or since before the recording
 	kind  Kind
 	site  int32
+
+	request int32 // the root that is open on it, None for none
+	running int64 // since when it runs within that, never for not running
+	assists []trace.Interval
+	lock    *handover // its last lock that it waited for; nil for none
 }
 
 // never is the time of what has not been.
@@ -59,6 +64,11 @@ type walk struct {
 	rows       map[rowKey]*sum
 	waits      []spanWait
 	ancestors  []int32 // reused
+
+	on       []int32 // by span, the goroutine on which a request runs
+	requests map[int32]*request
+	ended    []*request
+	marking  int // the index of the collection that is the next to end
 }
 
 type rowKey struct {
@@ -83,9 +93,14 @@ func newWalk(r *trace.Recording) *walk {
 	w := &walk{
 		r: r, goroutines: make([]goroutine, r.Count), begun: make([]int64, len(r.Spans)), over: make([]bool, len(r.Spans)),
 		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, rows: map[rowKey]*sum{},
+		on: make([]int32, len(r.Spans)), requests: map[int32]*request{},
 	}
 	for i := range w.goroutines {
-		w.goroutines[i] = goroutine{base: trace.None, span: trace.None, since: never}
+		w.goroutines[i] = goroutine{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}
+	}
+	for _, a := range r.Assists {
+		g := &w.goroutines[a.G]
+		g.assists = append(g.assists, a.Interval)
 	}
 	for i := range w.begun {
 		w.begun[i] = never
@@ -123,9 +138,13 @@ func (w *walk) event(e *trace.Event) {
 		}
 		w.begin(g, e, Processor)
 	case trace.EvOpen:
+		w.ran(g, e.At)
 		w.begun[e.Ref] = e.At
 		g.open = append(g.open, e.Ref)
+		w.enter(g, e)
 	case trace.EvClose:
+		w.ran(g, e.At)
+		w.leave(e)
 		w.over[e.Ref] = true
 	case trace.EvWait:
 		w.begin(g, e, w.kindOf(e))
@@ -142,6 +161,8 @@ func (w *walk) event(e *trace.Event) {
 }
 
 func (w *walk) begin(g *goroutine, e *trace.Event, kind Kind) {
+	w.ran(g, e.At)
+	g.running = never
 	g.since, g.kind, g.site, g.span = e.At, kind, e.Site, w.innermost(g)
 	if kind == Processor {
 		g.site = 0
@@ -152,6 +173,9 @@ func (w *walk) begin(g *goroutine, e *trace.Event, kind Kind) {
 func (w *walk) end(g *goroutine, e *trace.Event) {
 	since := g.since
 	g.since = never
+	if (e.Kind == trace.EvStart || e.Kind == trace.EvReturn) && g.request != trace.None {
+		g.running = e.At
+	}
 	if since == never || g.span == trace.None || e.At <= since {
 		return
 	}
@@ -161,8 +185,30 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 		wait.where = w.askers[g.site]
 	case e.Kind == trace.EvReady && e.By >= 0:
 		wait.by, wait.byPlace = w.within(&w.goroutines[e.By]), w.places[e.Site]
+		if g.kind == Lock {
+			g.lock = &handover{at: e.At, by: wait.by, place: wait.byPlace, waited: wait.where, before: w.goroutines[e.By].lock.shortened()}
+			g.lock.depth = g.lock.before.deeper()
+			wait.by, wait.byPlace = w.holder(g.lock, since)
+		}
+	}
+	if wait.kind == Processor && w.collecting(since, e.At) {
+		wait.kind = GC
 	}
 	w.book(wait)
+	w.took(g, wait)
+}
+
+// ran books the time that a goroutine ran since it was asked last.
+func (w *walk) ran(g *goroutine, at int64) {
+	if g.running == never {
+		return
+	}
+	if span := w.innermost(g); span != trace.None && g.request != trace.None && at > g.running {
+		helped := w.helped(g, g.running, at)
+		w.took(g, spanWait{span: span, by: trace.None, kind: Running, length: at - g.running - helped})
+		w.took(g, spanWait{span: span, by: trace.None, kind: GC, length: helped})
+	}
+	g.running = at
 }
 
 func (w *walk) book(wait spanWait) {

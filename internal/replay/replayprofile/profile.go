@@ -10,6 +10,7 @@
 package replayprofile
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -90,6 +91,26 @@ func Waits(found *offwake.Waits) []profile.RegionWaits {
 		}
 	}
 	return regions
+}
+
+// Tails are why the slowest requests are slow.
+func Tails(contrasts []offwake.Contrast) []profile.Tail {
+	tails := make([]profile.Tail, len(contrasts))
+	for i, c := range contrasts {
+		tails[i] = profile.Tail{Region: profile.Region(c.Region), Requests: c.Requests, Slowest: c.Slowest, From: c.From, Slow: c.Slow, Typical: c.Typical}
+		for _, row := range c.Rows {
+			tails[i].Parts = append(tails[i].Parts, profile.TailPart{
+				Kind: row.Kind.String(), In: profile.Region(row.In), Where: row.Where, By: profile.Region(row.By), ByWhere: row.ByPlace,
+				Slow: row.Slow, Typical: row.Typical,
+			})
+		}
+		for _, one := range c.Examples {
+			if one.Span != 0 {
+				tails[i].Examples = append(tails[i].Examples, fmt.Sprintf("%016x", one.Span))
+			}
+		}
+	}
+	return tails
 }
 
 // isOf reports whether an answer belongs to a curve. Curves of other modes may have the same names.

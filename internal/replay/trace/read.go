@@ -228,6 +228,8 @@ func (t *Tracer) Event(e *trace.Event) {
 		if id := e.Goroutine(); id != trace.NoGoroutine {
 			t.region(at, int64(id), e)
 		}
+	case trace.EventRangeBegin, trace.EventRangeActive, trace.EventRangeEnd:
+		t.collected(at, e)
 	// A task that began before the trace has no type. The tasks of package mark stand for objects,
 	// and never end.
 	case trace.EventTaskEnd:

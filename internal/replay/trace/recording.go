@@ -70,6 +70,7 @@ type Recording struct {
 	Functions []Function     // regions that call stacks show, none unless asked for
 	IdleGC    map[int32]bool // goroutines that only collect garbage, of those created within it
 	Conditions
+	Collections
 	Count   int32 // of goroutines: their numbers are below that
 	Objects int32 // of objects: their numbers are below that
 	// Told is that the operations on objects are inferred, from a trace that does not show each.
