@@ -22,7 +22,8 @@
 //
 // # Cost
 //
-// One pass over the events, some 20 ns each, and a map entry for each kind of wait.
+// One pass over the events, some 100 ns each where all are waits of spans (BenchmarkRead), and a
+// map entry for each kind of wait.
 package offwake
 
 import (
@@ -37,7 +38,8 @@ type Kind uint8
 // The kinds of waits.
 const (
 	Other Kind = iota
-	// Lock is of a sync.Mutex or a sync.RWMutex, Group of a sync.WaitGroup, Condition of a sync.Cond.
+	// Lock is of a sync.Mutex or a sync.RWMutex, Group of a sync.WaitGroup, and Condition of a
+	// sync.Cond.
 	Lock
 	Group
 	Condition
@@ -78,8 +80,8 @@ type Wait struct {
 	Waker
 }
 
-// A Waker is who ended a wait, zero for something outside. Where is the place at which it did; Span
-// and Trace name the span that it was in, if any.
+// A Waker is who ended a wait, zero for something outside. Place is where it did; Span and Trace
+// name the span that it was in, if any.
 type Waker struct {
 	Region trace.Region
 	Span   uint64

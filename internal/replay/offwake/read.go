@@ -61,24 +61,28 @@ type walk struct {
 	askers     []int32 // likewise, of what comes from outside of the program
 	names      []string
 	classes    []class // by site
-	rows       map[rowKey]*sum
+	ids        map[partKey]int32
+	parts      []partKey     // by ID
+	sums       [][]regionSum // by ID, of the regions that the spans are in
+	running    []int32       // by region, the ID of its running, -1 for none yet
 	waits      []spanWait
-	ancestors  []int32 // reused
 
-	on       []int32 // by span, the goroutine on which a request runs
-	requests map[int32]*request
-	ended    []*request
-	marking  int // the index of the collection that is the next to end
+	on      []int32 // by span, the goroutine on which a request runs
+	serving map[int32]*request
+	free    []*request
+	ended   map[int32]*tail // by region
+	marking int             // the index of the collection that is the next to end
 }
 
-type rowKey struct {
-	region, in, by int32 // -1 for none
+// A partKey is what waits have in common that are summed up. Regions are -1 for none.
+type partKey struct {
+	in, by         int32
 	where, byPlace int32
 	kind           Kind
 }
 
-type sum struct {
-	count          int
+type regionSum struct {
+	region, count  int32
 	total, longest int64
 }
 
@@ -92,8 +96,8 @@ type spanWait struct {
 func newWalk(r *trace.Recording) *walk {
 	w := &walk{
 		r: r, goroutines: make([]goroutine, r.Count), begun: make([]int64, len(r.Spans)), over: make([]bool, len(r.Spans)),
-		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, rows: map[rowKey]*sum{},
-		on: make([]int32, len(r.Spans)), requests: map[int32]*request{},
+		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, ids: map[partKey]int32{},
+		running: make([]int32, len(r.Regions)), on: make([]int32, len(r.Spans)), serving: map[int32]*request{}, ended: map[int32]*tail{},
 	}
 	for i := range w.goroutines {
 		w.goroutines[i] = goroutine{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}
@@ -104,6 +108,9 @@ func newWalk(r *trace.Recording) *walk {
 	}
 	for i := range w.begun {
 		w.begun[i] = never
+	}
+	for i := range w.running {
+		w.running[i] = trace.None
 	}
 	byName := map[string]int32{"": 0}
 	nameOf := func(f trace.Frame, ok bool) int32 {
@@ -194,8 +201,7 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 	if wait.kind == Processor && w.collecting(since, e.At) {
 		wait.kind = GC
 	}
-	w.book(wait)
-	w.took(g, wait)
+	w.took(g, w.book(wait), wait.length)
 }
 
 // ran books the time that a goroutine ran since it was asked last.
@@ -204,37 +210,71 @@ func (w *walk) ran(g *goroutine, at int64) {
 		return
 	}
 	if span := w.innermost(g); span != trace.None && g.request != trace.None && at > g.running {
-		helped := w.helped(g, g.running, at)
-		w.took(g, spanWait{span: span, by: trace.None, kind: Running, length: at - g.running - helped})
-		w.took(g, spanWait{span: span, by: trace.None, kind: GC, length: helped})
+		in, helped := w.r.Spans[span].Region, w.helped(g, g.running, at)
+		if w.running[in] == trace.None {
+			w.running[in] = w.id(partKey{in: in, by: trace.None, kind: Running})
+		}
+		w.took(g, w.running[in], at-g.running-helped)
+		if helped > 0 {
+			w.took(g, w.id(partKey{in: in, by: trace.None, kind: GC}), helped)
+		}
 	}
 	g.running = at
 }
 
-func (w *walk) book(wait spanWait) {
+// book adds a wait to the sums of all regions that it is in, and returns the ID of its kind.
+func (w *walk) book(wait spanWait) int32 {
 	if wait.length >= int64(leastWait) && w.r.Spans[wait.span].ID != 0 {
+		if len(w.waits) == 4*mostWaits {
+			w.keepLongest()
+		}
 		w.waits = append(w.waits, wait)
 	}
-	key := rowKey{in: w.r.Spans[wait.span].Region, by: trace.None, where: wait.where, byPlace: wait.byPlace, kind: wait.kind}
+	key := partKey{in: w.r.Spans[wait.span].Region, by: trace.None, where: wait.where, byPlace: wait.byPlace, kind: wait.kind}
 	if wait.by != trace.None {
 		key.by = w.r.Spans[wait.by].Region
 	}
-	w.ancestors = w.ancestors[:0]
+	id := w.id(key)
 	for s := wait.span; s != trace.None; s = w.r.Spans[s].Parent {
-		key.region = w.r.Spans[s].Region
-		if slices.Contains(w.ancestors, key.region) {
-			continue
+		if !w.isBelow(s, wait.span) {
+			w.add(id, w.r.Spans[s].Region, wait.length)
 		}
-		w.ancestors = append(w.ancestors, key.region)
-		row := w.rows[key]
-		if row == nil {
-			row = &sum{}
-			w.rows[key] = row
-		}
-		row.count++
-		row.total += wait.length
-		row.longest = max(row.longest, wait.length)
 	}
+	return id
+}
+
+// isBelow reports whether a span has another one of its own region below it on the way to an inner
+// one: then that is counted already.
+func (w *walk) isBelow(s, inner int32) bool {
+	for ; inner != s; inner = w.r.Spans[inner].Parent {
+		if w.r.Spans[inner].Region == w.r.Spans[s].Region {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walk) id(key partKey) int32 {
+	id, known := w.ids[key]
+	if !known {
+		id = int32(len(w.parts))
+		w.ids[key] = id
+		w.parts, w.sums = append(w.parts, key), append(w.sums, nil)
+	}
+	return id
+}
+
+func (w *walk) add(id, region int32, length int64) {
+	of := w.sums[id]
+	i := slices.IndexFunc(of, func(s regionSum) bool { return s.region == region })
+	if i < 0 {
+		i = len(of)
+		w.sums[id] = append(of, regionSum{region: region})
+		of = w.sums[id]
+	}
+	of[i].count++
+	of[i].total += length
+	of[i].longest = max(of[i].longest, length)
 }
 
 // innermost is the innermost span that is open on a goroutine, None for none.
@@ -312,12 +352,11 @@ func (w *walk) regions() []Region {
 			region.Time += time.Duration(ends[s] - begun)
 		}
 	}
-	for key, s := range w.rows {
-		row := Row{In: w.r.Regions[key.in], Kind: key.kind, Where: w.names[key.where], ByPlace: w.names[key.byPlace], Count: s.count, Total: time.Duration(s.total), Longest: time.Duration(s.longest)}
-		if key.by != trace.None {
-			row.By = w.r.Regions[key.by]
+	for id, sums := range w.sums {
+		p := w.named(int32(id), 0)
+		for _, s := range sums {
+			all[s.region].Rows = append(all[s.region].Rows, Row{In: p.In, By: p.By, Kind: p.Kind, Where: p.Where, ByPlace: p.ByPlace, Count: int(s.count), Total: time.Duration(s.total), Longest: time.Duration(s.longest)})
 		}
-		all[key.region].Rows = append(all[key.region].Rows, row)
 	}
 	all = slices.DeleteFunc(all, func(r Region) bool { return r.Spans == 0 })
 	for i := range all {
@@ -350,12 +389,17 @@ func longestRows(rows []Row) []Row {
 	return rows[:min(len(rows), mostRows)]
 }
 
-// longest are the longest single waits, by span.
-func (w *walk) longest() map[uint64][]Wait {
+// keepLongest forgets the shorter ones of too many waits.
+func (w *walk) keepLongest() {
 	if len(w.waits) > mostWaits {
 		slices.SortFunc(w.waits, func(a, b spanWait) int { return cmp.Compare(b.length, a.length) })
 		w.waits = w.waits[:mostWaits]
 	}
+}
+
+// longest are the longest single waits, by span.
+func (w *walk) longest() map[uint64][]Wait {
+	w.keepLongest()
 	spans := map[uint64][]Wait{}
 	for _, wait := range w.waits {
 		one := Wait{Kind: wait.kind, Where: w.names[wait.where], At: time.Duration(wait.at), For: time.Duration(wait.length), Waker: Waker{Place: w.names[wait.byPlace]}}

@@ -40,18 +40,25 @@ type Part struct {
 // in a hundred of 3,000.
 const mostSlowest = 30
 
-// request is one that is open, or has ended.
+// A request is one that is open, or one of the slowest that have ended.
 type request struct {
 	span  int32
 	time  int64
 	parts []part
 }
 
+// A part is what a request did for so long, by the ID of what is alike.
 type part struct {
-	in, by         int32 // regions, -1 for none
-	where, byPlace int32
-	kind           Kind
-	length         int64
+	id     int32
+	length int64
+}
+
+// A tail is what requests of one region did that have ended.
+type tail struct {
+	requests int
+	time     int64
+	sums     []int64    // by ID
+	slowest  []*request // in no order
 }
 
 // enter begins a request where a root begins on a goroutine that serves none.
@@ -61,45 +68,79 @@ func (w *walk) enter(g *goroutine, e *trace.Event) {
 	}
 	g.request, g.running = e.Ref, e.At
 	w.on[e.Ref] = e.G
-	w.requests[e.Ref] = &request{span: e.Ref}
+	one := &request{}
+	if last := len(w.free) - 1; last >= 0 {
+		one, w.free = w.free[last], w.free[:last]
+	}
+	one.span, one.parts = e.Ref, one.parts[:0]
+	w.serving[e.Ref] = one
 }
 
-// leave ends the request that a span is, be it on another goroutine: then its own waits, or runs.
+// leave ends the request that a span is, be it on another goroutine.
 func (w *walk) leave(e *trace.Event) {
-	one := w.requests[e.Ref]
+	if !w.r.Spans[e.Ref].Root {
+		return
+	}
+	one := w.serving[e.Ref]
 	if one == nil {
 		return
 	}
 	g := &w.goroutines[w.on[e.Ref]]
 	w.ran(g, e.At)
 	g.request, g.running = trace.None, never
-	delete(w.requests, e.Ref)
+	delete(w.serving, e.Ref)
 	one.time = e.At - w.begun[e.Ref]
-	w.ended = append(w.ended, one)
+	region := w.r.Spans[e.Ref].Region
+	of := w.ended[region]
+	if of == nil {
+		of = &tail{}
+		w.ended[region] = of
+	}
+	if gone := of.add(one, len(w.parts)); gone != nil {
+		w.free = append(w.free, gone)
+	}
 }
 
-// took adds a part to the request that a goroutine serves.
-func (w *walk) took(g *goroutine, wait spanWait) {
-	if g.request == trace.None || wait.length <= 0 {
-		return
+// add adds a request, and returns one that is not among the slowest, if there is one.
+func (t *tail) add(one *request, ids int) (gone *request) {
+	t.requests++
+	t.time += one.time
+	if missing := ids - len(t.sums); missing > 0 {
+		t.sums = append(t.sums, make([]int64, missing)...)
 	}
-	one := w.requests[g.request]
-	p := part{in: w.r.Spans[wait.span].Region, by: trace.None, where: wait.where, byPlace: wait.byPlace, kind: wait.kind, length: wait.length}
-	if wait.by != trace.None {
-		p.by = w.r.Spans[wait.by].Region
+	for _, p := range one.parts {
+		t.sums[p.id] += p.length
 	}
-	one.parts = addPart(one.parts, p)
-}
-
-// addPart adds to what is alike; requests have few kinds of parts.
-func addPart(parts []part, p part) []part {
-	for i := range parts {
-		if q := &parts[i]; q.in == p.in && q.by == p.by && q.where == p.where && q.byPlace == p.byPlace && q.kind == p.kind {
-			q.length += p.length
-			return parts
+	if len(t.slowest) < mostSlowest {
+		t.slowest = append(t.slowest, one)
+		return nil
+	}
+	fastest := 0
+	for i, s := range t.slowest {
+		if s.time < t.slowest[fastest].time {
+			fastest = i
 		}
 	}
-	return append(parts, p)
+	if one.time <= t.slowest[fastest].time {
+		return one
+	}
+	gone, t.slowest[fastest] = t.slowest[fastest], one
+	return gone
+}
+
+// took adds to the request that a goroutine serves, which has few kinds of parts.
+func (w *walk) took(g *goroutine, id int32, length int64) {
+	if g.request == trace.None || length <= 0 {
+		return
+	}
+	one := w.serving[g.request]
+	for i := range one.parts {
+		if one.parts[i].id == id {
+			one.parts[i].length += length
+			return
+		}
+	}
+	one.parts = append(one.parts, part{id, length})
 }
 
 // collecting reports whether garbage was collected for most of a time.
@@ -135,29 +176,25 @@ func (w *walk) helped(g *goroutine, from, to int64) (sum int64) {
 	return sum
 }
 
-// tails sums up what requests did, by region.
+// tails are what requests did, by region.
 func (w *walk) tails() []Tail {
-	byRegion := map[int32][]*request{}
-	for _, one := range w.ended {
-		region := w.r.Spans[one.span].Region
-		byRegion[region] = append(byRegion[region], one)
-	}
 	var all []Tail
-	for region, requests := range byRegion {
-		slices.SortFunc(requests, func(a, b *request) int { return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.span, b.span)) })
-		t := Tail{Region: w.r.Regions[region], Requests: len(requests)}
-		var sums []part
-		for i, one := range requests {
-			t.Time += time.Duration(one.time)
-			for _, p := range one.parts {
-				sums = addPart(sums, p)
-			}
-			if i < mostSlowest {
-				span := w.r.Spans[one.span]
-				t.Slowest = append(t.Slowest, Request{Span: span.ID, Trace: span.Trace, Time: time.Duration(one.time), Parts: w.named(one.parts)})
+	for region, of := range w.ended {
+		t := Tail{Region: w.r.Regions[region], Requests: of.requests, Time: time.Duration(of.time)}
+		for id, sum := range of.sums {
+			if sum > 0 {
+				t.Parts = append(t.Parts, w.named(int32(id), sum))
 			}
 		}
-		t.Parts = w.named(sums)
+		slices.SortFunc(of.slowest, func(a, b *request) int { return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.span, b.span)) })
+		for _, one := range of.slowest {
+			span := w.r.Spans[one.span]
+			r := Request{Span: span.ID, Trace: span.Trace, Time: time.Duration(one.time)}
+			for _, p := range one.parts {
+				r.Parts = append(r.Parts, w.named(p.id, p.length))
+			}
+			t.Slowest = append(t.Slowest, r)
+		}
 		all = append(all, t)
 	}
 	slices.SortFunc(all, func(a, b Tail) int {
@@ -166,15 +203,13 @@ func (w *walk) tails() []Tail {
 	return all
 }
 
-func (w *walk) named(parts []part) []Part {
-	out := make([]Part, len(parts))
-	for i, p := range parts {
-		out[i] = Part{In: w.r.Regions[p.in], Kind: p.kind, Where: w.names[p.where], ByPlace: w.names[p.byPlace], For: time.Duration(p.length)}
-		if p.by != trace.None {
-			out[i].By = w.r.Regions[p.by]
-		}
+func (w *walk) named(id int32, length int64) Part {
+	key := w.parts[id]
+	p := Part{In: w.r.Regions[key.in], Kind: key.kind, Where: w.names[key.where], ByPlace: w.names[key.byPlace], For: time.Duration(length)}
+	if key.by != trace.None {
+		p.By = w.r.Regions[key.by]
 	}
-	return out
+	return p
 }
 
 // A Contrast is how the slowest requests of a region differ from the others, over recordings.
