@@ -38,6 +38,9 @@ func (p *Profiler) sources() viewer.Sources {
 		Schedule: p.schedule,
 		Service:  p.service,
 	}
+	if p.foretold != nil {
+		s.Outcomes = p.foretold.outcomes
+	}
 	if p.counters != nil {
 		s.Counters = p.counters.Regions
 	}

@@ -48,6 +48,9 @@ type Profiler struct {
 	plans       sync.WaitGroup
 	endProfiles func() // stops sending profiles; nil if none are sent
 	profiles    sync.WaitGroup
+	foretold    *foreteller // nil without a data folder, or a version
+	endForetold func()
+	foretelling sync.WaitGroup
 	lastMetrics atomic.Bool // metrics are collected for the last time
 
 	once sync.Once

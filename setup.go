@@ -110,6 +110,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	}
 	p.tracers = spans.WrapTracerProvider(base, wrapOptions...)
 
+	p.openForetold(ctx, c)
 	p.addMetricExporters(ctx, c, env, res, ours, files.metrics)
 	if err := c.plans.readKey(); err != nil {
 		leftOut(c, "all plans", err)

@@ -27,6 +27,7 @@ func (p *Profiler) stages() [][]part {
 		p.endProfiles()
 	}
 	return [][]part{
+		{{"what is foretold", p.shutForetold}},
 		{ // whose last words are exported
 			{"plan sources", p.waitForPlans},
 			{"experiments", p.shutCausal},

@@ -26,6 +26,7 @@ func (h *Handler) table() map[string]methods {
 		"/api/v1/sessions/{id}":         get(h.oneSession),
 		"/api/v1/sessions/{id}/stacks":  get(h.sessionStacks),
 		"/api/v1/causal/profile":        get(h.causalProfile),
+		"/api/v1/causal/outcomes":       get(h.causalOutcomes),
 		"/api/v1/causal/experiments":    get(h.causalTimeline),
 		"/api/v1/causal/plan/check":     {http.MethodPost: h.checkPlan},
 		"/api/v1/causal/record":         {http.MethodPost: h.recordNow},

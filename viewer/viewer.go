@@ -67,6 +67,8 @@ type Sources struct {
 	Saved *Saved
 	// Schedule shows where the time of regions went; nil for a process without it.
 	Schedule *schedule.Recorder
+	// Outcomes returns what was foretold of versions before, and what came; nil for nothing.
+	Outcomes func() []profile.Outcome
 	// Service is the name shown in the page's title, usually service.name.
 	Service string
 }
@@ -88,6 +90,8 @@ type Handler struct {
 	goroutines cached[goroutineLook]
 	splits     cached[*schedule.Report]
 	profiles   cached[profile.Profile]
+	foretold   cached[[]profile.Outcome]
+	outcomes   func() []profile.Outcome // nil for none
 	service    string
 	saved      bool
 	since      time.Time // when the handler was made
@@ -121,6 +125,7 @@ func NewHandler(src Sources, opts ...Option) (*Handler, error) {
 		dropped:  src.Dropped,
 		counters: src.Counters,
 		store:    src.Store,
+		outcomes: src.Outcomes,
 		service:  src.Service,
 		since:    time.Now().UTC(),
 		detailed: make(chan struct{}, 1),

@@ -8,6 +8,7 @@ import { briefly, disagreement, interval, numberText, planCommand, priceText } f
 import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { change, duration, percent, plural } from "./format.mjs";
 import { busiest, cpuPart, findingOf, goalText, goalsOf, rowsOf, spread } from "./overviewrows.mjs";
+import { calibrationText, outcomeText, verdictOf } from "./outcomewords.mjs";
 import { conditionsText, recordingText } from "./recordingwords.mjs";
 import { noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
@@ -15,6 +16,7 @@ import { linear } from "./scale.mjs";
 const ways = { slowdown: "experiment", overlap: "experiment", dilation: "experiment", replay: "recordings" };
 const few = 10; // rows that are shown at first
 const noProfile = { curves: [] }; // the profile of a process without a causal controller
+const nothingSaid = { outcomes: [], held: 0, of: 0 };
 const hasStacks = () => document.body.dataset.stacks === "true";
 
 export function overviewView(context) {
@@ -40,7 +42,8 @@ export function overviewView(context) {
     h("li", {}, "The effect beside it, with its interval of 95 %, is how much it matters."),
     h("li", {}, "On the CPU stand instructions per cycle (IPC), or else the CPU time of a span, and below it its part of the span: the rest is waiting."));
   const others = h("section", { class: "changes", "aria-label": "Built in another way" });
-  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), others, note);
+  const outcomes = h("section", { class: "changes", "aria-label": "Foretold, and what came" });
+  const content = h("div", {}, lead, advice, h("div", { class: "toolbar" }, chooser), table, h("p", { class: "note" }, all), others, outcomes, note);
   const nothing = noRegion();
   const el = h("section", { class: "causal", "aria-label": "Overview" }, h("h1", { class: "visually-hidden" }, "What to optimise"), content, nothing);
   content.hidden = nothing.hidden = true;
@@ -94,6 +97,17 @@ export function overviewView(context) {
     setAttr(table, "data-counted", rows.some((r) => onCPU(r.region.pmu)[1]) || null);
     advise(some);
     other(goal);
+    cameOf(data.said);
+  }
+
+  /** cameOf lists what was foretold of versions before, and what came. */
+  function cameOf(said) {
+    outcomes.hidden = said.outcomes.length === 0;
+    const state = JSON.stringify(said);
+    if (outcomes.hidden || outcomes.dataset.of === state) return;
+    outcomes.dataset.of = state;
+    outcomes.replaceChildren(h("h2", {}, `Foretold, and what came: ${calibrationText(said)}`), h("table", {}, h("tbody", {}, said.outcomes.slice(0, few).map((o) => h("tr", { data: { verdict: o.verdict } },
+      h("th", { scope: "row", class: "text" }, outcomeText(o)), h("td", { class: "text" }, verdictOf(o)))))));
   }
 
   /** other lists what the program would do if it were built in another way. */
@@ -135,12 +149,13 @@ export function overviewView(context) {
     title: "Overview",
     el,
     async load(signal) {
-      const [{ regions }, profile, plan] = await Promise.all([
+      const [{ regions }, profile, plan, said] = await Promise.all([
         request("regions", { signal }),
         context.hasCausal ? request("causal/profile", { signal }).catch(unlessRefused(noProfile)) : noProfile,
         context.hasCausal ? request("causal/plan", { signal }).catch(unlessRefused(null)) : null,
+        context.hasCausal && !isSaved() ? request("causal/outcomes", { signal }).catch(unlessRefused(nothingSaid)) : nothingSaid,
       ]);
-      return { regions, profile, plan, root: busiest(regions) };
+      return { regions, profile, plan, said, root: busiest(regions) };
     },
     render(latest) {
       data = latest;

@@ -39,6 +39,8 @@ func New(api API, writes bool) []mcp.Tool {
 		tool("plan_check", "What a plan of experiments would do here, and cost at most. It starts nothing.",
 			`{"plan":{"type":"string","description":"the document, YAML or JSON"}}`, []string{"plan"},
 			func(ctx context.Context, a planArguments) (string, error) { return PlanCheck(ctx, api, a.Plan) }),
+		tool("verify", "What was foretold of the versions before this one, beside what came.", `{}`, nil,
+			func(ctx context.Context, _ struct{}) (string, error) { return Verify(ctx, api) }),
 	}
 	if writes {
 		write := tool("experiment", "Measure in the running program what regions are worth, by holding their callers for a tenth of their time now and then, within the program's caps. Or stop that.",

@@ -52,8 +52,13 @@ func TestLengths(t *testing.T) {
 		spans[i] = map[string]any{"name": fmt.Sprintf("span %d", i), "depth": i % 5, "duration_ns": 1e6, "self_ns": 1e5, "waits": []map[string]any{{"kind": "lock", "for_ns": 1e5, "where": "main.f:1", "by": "other"}}}
 	}
 	sessions := []map[string]any{{"id": strings.Repeat("a", 32), "name": "GET /", "duration_ns": 1e9}}
+	outcomes := make([]profile.Outcome, 100)
+	for i := range outcomes {
+		outcomes[i] = profile.Outcome{From: fmt.Sprint(i), To: fmt.Sprint(i + 1), Region: p.Curves[0].Region, Progress: "GET /", Metric: profile.MetricThroughput, Faster: 0.25, Foretold: 0.2, Lo: 0.1, Hi: 0.3, Came: 0.21, Verdict: "held"}
+	}
 	api := fakeAPI(map[string]any{
-		"causal/profile": p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": sessions},
+		"causal/outcomes": map[string]any{"outcomes": outcomes, "held": 100, "of": 100},
+		"causal/profile":  p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": sessions},
 		"sessions/" + strings.Repeat("a", 32): map[string]any{"id": strings.Repeat("a", 32), "name": "GET /", "spans": spans},
 		"regions/waits":                       waitsAnswer(p.Curves[0].Region, waits),
 	})
@@ -64,6 +69,7 @@ func TestLengths(t *testing.T) {
 		{"rank", "region with a name that is long 000", "", func() (string, error) { return Rank(t.Context(), api, "") }},
 		{"explain", "region with a name that is long 000 (internal", "shown)", func() (string, error) { return Explain(t.Context(), api, p.Curves[0].Region.Name) }},
 		{"session", "GET /", "of 300 spans shown)", func() (string, error) { return Session(t.Context(), api, "", "") }},
+		{"verify", "100 of 100", "of 100 outcomes shown)", func() (string, error) { return Verify(t.Context(), api) }},
 		{"whatif", "causal profile", "", func() (string, error) { return WhatIf(t.Context(), api, p.Curves[3].Region.Name) }},
 	} {
 		text, err := tt.answer()
@@ -168,7 +174,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: input %s", tool.Name, tool.Input)
 		}
 	}
-	if n := len(New(nil, false)); n != 6 {
-		t.Errorf("%d tools that read, want 6", n)
+	if n := len(New(nil, false)); n != 7 {
+		t.Errorf("%d tools that read, want 7", n)
 	}
 }

@@ -22,6 +22,7 @@ otelprof view takes, an execution trace included. Without -region and -session i
 	Run: func(c *command.Call) error {
 		region := c.String("region", "", "`name` of a span: latency, waits, counters, slowest requests")
 		session := c.String("session", "", "`ID` of a session or a trace: its spans, with self times and waits")
+		foretold := c.Bool("foretold", false, "say what was foretold of versions before, and what came")
 		timeout := c.Duration("timeout", 10*time.Second, "`time` that a request may take")
 		if err := c.ParseArgs(0, -1); err != nil {
 			return err
@@ -35,9 +36,12 @@ otelprof view takes, an execution trace included. Without -region and -session i
 			return err
 		}
 		text := ""
-		if *region != "" {
+		switch {
+		case *foretold:
+			text, err = tools.Verify(ctx, api)
+		case *region != "":
 			text, err = tools.Explain(ctx, api, *region)
-		} else {
+		default:
 			text, err = tools.Session(ctx, api, *session, "")
 		}
 		if err != nil {
