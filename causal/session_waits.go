@@ -31,8 +31,8 @@ type SpanWait struct {
 	Kind, Where string
 	// At is when the wait began, since the session did, and For how long it was.
 	At, For time.Duration
-	// By is the region of the span that ended it, zero for none, BySpan and ByTrace are its IDs, and
-	// ByWhere the place at which it did.
+	// By is the region of the span that ended it, zero for none, BySpan and ByTrace are its IDs,
+	// and ByWhere the place at which it did.
 	By      profile.Region
 	BySpan  trace.SpanID
 	ByTrace trace.TraceID
