@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/otelprof/otelprof/internal/explain/tools"
+	"github.com/otelprof/otelprof/internal/http/inprocess"
 	"github.com/otelprof/otelprof/internal/http/mcp"
 )
 
@@ -51,18 +52,6 @@ func (h *Handler) ask(ctx context.Context, method, path string, body []byte) (st
 	if token, _ := ctx.Value(authorizationKey{}).(string); token != "" {
 		r.Header.Set("Authorization", token)
 	}
-	w := &kept{header: http.Header{}, status: http.StatusOK}
-	h.mux.ServeHTTP(w, r)
-	return w.status, w.body.Bytes(), nil
+	status, answer = inprocess.Ask(h.mux, r)
+	return status, answer, nil
 }
-
-// kept is an answer in memory.
-type kept struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (k *kept) Header() http.Header         { return k.header }
-func (k *kept) WriteHeader(status int)      { k.status = status }
-func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }

@@ -35,21 +35,27 @@ type pageData struct {
 	Saved, Runs bool
 }
 
-func (h *Handler) renderPage() error {
+func (h *Handler) renderPage() (err error) {
+	h.page, err = h.render(func(*pageData) {})
+	return err
+}
+
+// render fills the page in, with what change makes of its data.
+func (h *Handler) render(change func(*pageData)) ([]byte, error) {
 	t, err := template.ParseFS(assets, "assets/index.html")
 	if err != nil {
-		return fmt.Errorf("viewer: page: %w", err)
+		return nil, fmt.Errorf("viewer: page: %w", err)
 	}
 	var b bytes.Buffer
 	data := pageData{
 		Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil,
 		Saved: h.saved, Runs: len(h.runs) > 1,
 	}
+	change(&data)
 	if err := t.Execute(&b, data); err != nil {
-		return fmt.Errorf("viewer: page: %w", err)
+		return nil, fmt.Errorf("viewer: page: %w", err)
 	}
-	h.page = b.Bytes()
-	return nil
+	return b.Bytes(), nil
 }
 
 func (h *Handler) servePage(w http.ResponseWriter, _ *http.Request) {

@@ -10,6 +10,7 @@ func (h *Handler) table() map[string]methods {
 	return map[string]methods{
 		"/{$}":                          get(h.servePage),
 		"/assets/{name}":                get(serveAsset),
+		"/page.html":                    get(h.serveOneFile),
 		"/healthz":                      get(serveHealth),
 		"/mcp":                          {http.MethodPost: h.serveAgents},
 		"/api/v1/regions":               get(h.listRegions),

@@ -1,6 +1,6 @@
 // The frame around the views: routes, live updates and the keyboard.
 
-import { ApiError, Poller } from "./api.mjs";
+import { ApiError, isFile, Poller } from "./api.mjs";
 import { causalView } from "./causal.mjs";
 import { isSaved, setAttr, setText } from "./dom.mjs";
 import { clock, dateTime } from "./format.mjs";
@@ -109,6 +109,7 @@ function setPaused(value) {
   poller.pause(paused);
 }
 
+document.getElementById("onefile").parentElement.hidden = isFile();
 pause.addEventListener("click", () => setPaused(!paused));
 document.getElementById("skip").addEventListener("click", () => main.focus());
 bindKeys({ view: () => view, togglePause: () => pause.hidden || setPaused(!paused) });

@@ -1,6 +1,6 @@
 // The view of one session: a tree of its spans beside a timeline.
 
-import { alive, request } from "./api.mjs";
+import { alive, isFile, request } from "./api.mjs";
 import { foldDetails, overview, spanDetails } from "./details.mjs";
 import { copyButton, empty, h, keyed, setAttr, setText } from "./dom.mjs";
 import { attributeText, count, dateTime, duration, plural } from "./format.mjs";
@@ -188,7 +188,7 @@ function heading(s) {
       inserted > 0 && fact("Causal experiments inserted", duration(inserted)),
       /[1-9a-f]/.test(s.trace_id) && fact("Trace", h("code", {}, s.trace_id)),
       s.origin !== s.id && /[1-9a-f]/.test(s.origin) && fact("Began in session", h("code", {}, s.origin)),
-      h("a", { href: `api/v1/sessions/${s.id}?format=otlp`, download: `session-${s.id}.json` }, "Download OTLP JSON"),
+      !isFile() && h("a", { href: `api/v1/sessions/${s.id}?format=otlp`, download: `session-${s.id}.json` }, "Download OTLP JSON"),
       s.trace_url && h("a", { href: s.trace_url, target: "_blank", rel: "noopener noreferrer", title: s.trace_url }, "Open trace ↗"),
       copyButton("Copy link", () => location.href)),
     s.attributes.length > 0 && h("p", { class: "tag-line" }, s.attributes.map((a) => h("code", { class: "tag" }, `${a.key}=${attributeText(a.value)}`))),

@@ -13,8 +13,8 @@ const (
 	// changed is by how much of its own time a region must have changed for an outcome, in parts.
 	changed = 0.05
 	// likeLoad is by how much the load may differ: more makes requests slower by itself. In an open
-	// loop that is how many come in a second, in a closed one how many there are at a time (Little's
-	// law): the one that differs less counts.
+	// loop that is how many come in a second, in a closed one how many there are at a time
+	// (Little's law): the one that differs less counts.
 	likeLoad = 0.2
 	// beside is by how much any other region of at least sizeable part of all self time may have
 	// changed.

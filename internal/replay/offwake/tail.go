@@ -231,8 +231,8 @@ type ContrastRow struct {
 }
 
 const (
-	// fewestSlow is of how many requests the slowest are at least, and fewestRequests how many there
-	// must be: of fewer the slowest are the others, too.
+	// fewestSlow is of how many requests the slowest are at least, and fewestRequests how many
+	// there must be: of fewer the slowest are the others, too.
 	fewestSlow     = 5
 	fewestRequests = 50
 	mostParts      = 12

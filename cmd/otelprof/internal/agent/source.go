@@ -18,6 +18,7 @@ import (
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/view"
 	"github.com/otelprof/otelprof/internal/explain/tools"
+	"github.com/otelprof/otelprof/internal/http/inprocess"
 	"github.com/otelprof/otelprof/viewer"
 )
 
@@ -49,9 +50,8 @@ func sourceOf(ctx context.Context, c *command.Call, names []string, timeout time
 		if err != nil {
 			return 0, nil, err
 		}
-		w := &kept{header: http.Header{}, status: http.StatusOK}
-		h.ServeHTTP(w, r)
-		return w.status, w.body.Bytes(), nil
+		status, answer := inprocess.Ask(h, r)
+		return status, answer, nil
 	}, nil
 }
 
@@ -78,14 +78,3 @@ func live(base *url.URL, by *http.Client) tools.API {
 		return response.StatusCode, text, client.TooSlow(err, by.Timeout)
 	}
 }
-
-// kept is an answer in memory.
-type kept struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (k *kept) Header() http.Header         { return k.header }
-func (k *kept) WriteHeader(status int)      { k.status = status }
-func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }

@@ -14,8 +14,8 @@ type Row struct {
 	Metric string  `json:"metric"`
 	Base   float64 `json:"base"` // medians over runs: ns, of the rate spans in a second
 	New    float64 `json:"new"`
-	// Change is that of a pair, in parts of the base, Lo and Hi its interval: those of all rows that
-	// are judged hold together with 99.5 %.
+	// Change is that of a pair, in parts of the base, Lo and Hi its interval: those of all rows
+	// that are judged hold together with 99.5 %.
 	Change float64 `json:"change"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
+	"github.com/otelprof/otelprof/internal/http/inprocess"
 	"github.com/otelprof/otelprof/pmuattrs"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/viewer"
@@ -42,6 +45,7 @@ made of them. Ctrl-C ends it.
 		most := c.Int("sessions", 10_000, "`number` of sessions kept, those that ended last")
 		trace := c.String("trace-url", "", "link sessions to this `address`, with {trace_id} in it")
 		memory := c.Int("memory", 2048, "`MiB` that sessions may take")
+		out := c.String("o", "", "write the page with all that it shows as one HTML `file`, in place of serving it; - for standard output")
 		compare := c.Bool("compare", false, "take each FILE, or folder, as a run of its own, and compare them in the page: the first is the baseline, and the last is what the other views show")
 		if err := c.ParseArgs(1, -1); err != nil {
 			return err
@@ -71,7 +75,7 @@ made of them. Ctrl-C ends it.
 		if n := data.Dropped.StoreError; n > 0 {
 			fmt.Fprintf(c.Stderr, "otelprof: %d older sessions left out; their spans are counted in the regions; see -sessions and -memory\n", n)
 		}
-		var opts []viewer.Option
+		opts := []viewer.Option{viewer.WithHosts(ownHost)}
 		if *trace != "" {
 			opts = append(opts, viewer.WithTraceURL(*trace))
 		}
@@ -81,6 +85,9 @@ made of them. Ctrl-C ends it.
 		}
 		if err != nil {
 			return err
+		}
+		if *out != "" {
+			return c.OutputTo(*out, func(w io.Writer) error { return writePage(w, h) })
 		}
 		server, err := viewer.NewServer(*listen, h)
 		if errors.Is(err, viewer.ErrConfig) {
@@ -99,6 +106,23 @@ made of them. Ctrl-C ends it.
 		_ = server.Shutdown(ended) // open requests are cut off
 		return nil
 	},
+}
+
+// ownHost is the host of requests that come from this command itself.
+const ownHost = "otelprof"
+
+// writePage writes the page as one file.
+func writePage(to io.Writer, h http.Handler) error {
+	r, err := http.NewRequest(http.MethodGet, "http://"+ownHost+"/page.html", http.NoBody)
+	if err != nil {
+		return err
+	}
+	status, page := inprocess.Ask(h, r)
+	if status != http.StatusOK {
+		return fmt.Errorf("page: %s", page)
+	}
+	_, err = to.Write(page)
+	return err
 }
 
 // readRuns reads each argument as a run of its own. The last is shown whole; of the others the

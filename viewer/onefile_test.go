@@ -1,0 +1,76 @@
+package viewer
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/spans"
+)
+
+// The page in one file has all it needs: no address of another one, the sessions and regions of the
+// moment, and a script that is one.
+func TestOneFile(t *testing.T) {
+	h := testHandler(t, &fakeExperiments{})
+	kept := testSessions(300)
+	kept[299].Name = "</script><script>alert(1)</script>"
+	h.store = kept
+	a := ask(t, h, "GET", "/page.html", "")
+	if a.code != 200 || a.header.Get("Content-Disposition") != `attachment; filename="otelprof.html"` {
+		t.Fatalf("page.html: %d %v", a.code, a.header)
+	}
+	if outside := regexp.MustCompile(`(?m)(?:src|href)="(?:assets/|http|/)[^"]*"|^(?:import|export) `).FindAllString(a.body, -1); outside != nil {
+		t.Errorf("it refers to %q", outside)
+	}
+	if n := strings.Count(a.body, "</script>"); n != 2 {
+		t.Errorf("%d ends of scripts, want 2: a name must not be one", n)
+	}
+	if !strings.Contains(a.body, `data-saved="true"`) {
+		t.Error("it does not know that it is saved")
+	}
+	parts := regexp.MustCompile(`(?s)<script type="application/json" id="kept">(.*?)</script>\s*<script type="module">(.*?)</script>`).FindStringSubmatch(a.body)
+	if parts == nil {
+		t.Fatal("it has no answers, or no program")
+	}
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(parts[1]), &answers); err != nil {
+		t.Fatal(err)
+	}
+	var list sessionsJSON
+	if err := json.Unmarshal(answers["sessions"], &list); err != nil || len(list.Sessions) != fileSessions {
+		t.Errorf("%d sessions, %v; want %d, the newest of which are the slowest", len(list.Sessions), err, fileSessions)
+	}
+	for _, key := range []string{"regions", "causal/profile", "causal/plan", "regions/distribution\nGET /items/{id}\nshop", "sessions/" + list.Sessions[0].ID.String()} {
+		if answers[key] == nil {
+			t.Errorf("no answer %q", key)
+		}
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		testutil.Lacks(t, "NODE", "node is not installed")
+	}
+	file := filepath.Join(t.TempDir(), "page.mjs")
+	if err := os.WriteFile(file, []byte(parts[2]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(node, "--check", file).CombinedOutput(); err != nil {
+		t.Errorf("the program: %v\n%s", err, out)
+	}
+}
+
+// More than a browser takes is refused with the limit.
+func TestOneFileIsBounded(t *testing.T) {
+	h := testHandler(t, nil)
+	big := testSession(0)
+	big.Spans[0].StatusText = strings.Repeat("x", maxFileBytes)
+	h.store = fakeStore{big}
+	h.regions = func() []spans.RegionStats { return nil }
+	if a := ask(t, h, "GET", "/page.html", ""); a.code != 500 || !strings.Contains(a.body, "must have fewer") {
+		t.Errorf("%d %.200s", a.code, a.body)
+	}
+}
