@@ -30,7 +30,7 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) bool {
 			"host %q: must be the loopback address listened on, or one allowed by WithHosts", r.Host)
 		return false
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); (strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/mcp") && site != "" && site != "same-origin" && site != "none" {
+	if site := r.Header.Get("Sec-Fetch-Site"); costs(r.URL.Path) && site != "" && site != "same-origin" && site != "none" {
 		// The other site's page could not read the answer, but each request takes processor time.
 		writeError(w, http.StatusForbidden, "%s from another site's page: must come from the viewer's own page", r.Method)
 		return false
@@ -41,6 +41,11 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) bool {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 	return true
+}
+
+// costs reports whether an answer takes processor time that another site's page must not ask for.
+func costs(path string) bool {
+	return strings.HasPrefix(path, "/api/") || path == "/mcp" || path == "/page.html"
 }
 
 // hostAllowed takes the configured hosts, and the loopback address that the connection came in on.

@@ -31,6 +31,11 @@ const (
 // serveOneFile answers GET /page.html: the page with its styles, its modules and what it shows now
 // in one file, to be kept, sent or attached. It asks nothing of anyone.
 func (h *Handler) serveOneFile(w http.ResponseWriter, r *http.Request) {
+	if !h.filing.TryLock() { // it takes some tenths of a second, and as much memory as it has bytes
+		writeError(w, http.StatusConflict, "page in one file: another one is being made")
+		return
+	}
+	defer h.filing.Unlock()
 	text, err := h.oneFile(r.Context())
 	if err != nil {
 		writeError(w, http.StatusInternalServerError, "%s", err)

@@ -50,6 +50,14 @@ func TestOneFile(t *testing.T) {
 			t.Errorf("no answer %q", key)
 		}
 	}
+	h.filing.Lock()
+	if a := ask(t, h, "GET", "/page.html", ""); a.code != 409 {
+		t.Errorf("a second one at once: %d", a.code)
+	}
+	h.filing.Unlock()
+	if a := ask(t, h, "GET", "/page.html", "", header("Sec-Fetch-Site", "cross-site")); a.code != 403 {
+		t.Errorf("from another site: %d", a.code)
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		testutil.Lacks(t, "NODE", "node is not installed")

@@ -85,6 +85,7 @@ type Handler struct {
 	sampling   sync.Mutex  // held while samples are taken at a high rate
 	highRate   atomic.Pointer[stacks.Recording]
 	tracing    sync.Mutex    // held while a trace is recorded and sent
+	filing     sync.Mutex    // held while the page is put into one file
 	detailed   chan struct{} // full while all distributions are collected and sent
 	schedule   scheduled     // nil without a recorder
 	goroutines cached[goroutineLook]
