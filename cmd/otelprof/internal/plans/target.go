@@ -325,6 +325,13 @@ type Refusal struct {
 }
 
 func (r Refusal) Error() string {
+	if r.Status == http.StatusUnauthorized {
+		from := "is not set"
+		if os.Getenv(EnvToken) != "" {
+			from = "is set"
+		}
+		r.reason += fmt.Sprintf("; the token is that in -token-file, or else in %s, which %s", EnvToken, from)
+	}
 	return strings.TrimSpace(fmt.Sprintf("refused, %d %s: %s", r.Status, http.StatusText(r.Status), r.reason))
 }
 
