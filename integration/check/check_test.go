@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -66,7 +67,7 @@ func (c checker) version(percent string) string {
 
 func (c checker) check(base, changed string) (outcome, int) {
 	c.t.Helper()
-	cmd := exec.Command(c.tool, "check", "-o", "json", "-base", base, "-new", changed)
+	cmd := exec.Command(c.tool, "check", "-o", "json", "-pairs", strconv.Itoa(times(12, 40)), "-base", base, "-new", changed)
 	text, err := cmd.Output()
 	status := 0
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
