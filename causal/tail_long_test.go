@@ -39,7 +39,15 @@ func TestPlantedTail(t *testing.T) {
 		t.Run(cause.name, func(t *testing.T) {
 			named := 0
 			for range rounds {
-				if tail := cause.tail(t); len(tail.Parts) > 0 && cause.is(tail.Parts[0]) {
+				tail := cause.tail(t)
+				var sum time.Duration
+				for _, p := range tail.Parts {
+					sum += p.Slow
+				}
+				if sum > tail.Slow {
+					t.Errorf("parts of %v in the mean add up to %v", tail.Slow, sum)
+				}
+				if len(tail.Parts) > 0 && cause.is(tail.Parts[0]) {
 					named++
 				} else {
 					t.Logf("named first: %+v", tail)

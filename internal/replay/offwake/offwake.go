@@ -57,8 +57,8 @@ const (
 	Processor
 	// Runtime is for a stop of the world, or another part of Go's runtime.
 	Runtime
-	// GC is for the garbage collector: its work on the goroutine itself (mark assist), and a
-	// processor that was missing while it marked.
+	// GC is for the garbage collector: its work on the goroutine itself (mark assist), and waits
+	// for a processor or the runtime while it marked.
 	GC
 	// Running is no wait: the goroutine ran. It is a part of requests alone, see [Part].
 	Running

@@ -198,8 +198,8 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 			wait.by, wait.byPlace = w.holder(g.lock, since)
 		}
 	}
-	if wait.kind == Processor && w.collecting(since, e.At) {
-		wait.kind = GC
+	if (wait.kind == Processor || wait.kind == Runtime) && w.collecting(since, e.At) {
+		wait = spanWait{span: wait.span, by: trace.None, kind: GC, at: wait.at, length: wait.length}
 	}
 	w.took(g, w.book(wait), wait.length)
 }

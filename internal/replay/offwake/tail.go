@@ -171,9 +171,9 @@ func (w *walk) helped(g *goroutine, from, to int64) (sum int64) {
 		if a.From >= to {
 			break
 		}
-		sum += min(a.To, to) - max(a.From, from)
+		sum += max(0, min(a.To, to)-max(a.From, from))
 	}
-	return sum
+	return min(sum, to-from)
 }
 
 // tails are what requests did, by region.

@@ -25,27 +25,30 @@ type Assist struct {
 	Interval
 }
 
-// collected takes the beginning or the end of a range. What is open where the trace ends goes on
-// until there.
+// collected takes the beginning or the end of a range. A range that is on where a generation of the
+// trace begins has another event there. What is open where the trace ends goes on until there.
 func (t *Tracer) collected(at int64, e *trace.Event) {
 	c := &t.B.R.Collections
 	r := e.Range()
 	switch {
-	case r.Name == markPhase && e.Kind() != trace.EventRangeEnd:
-		c.Marking = append(c.Marking, Interval{at, openEnd})
 	case r.Name == markPhase:
-		if last := len(c.Marking) - 1; last >= 0 {
-			c.Marking[last].To = at
+		open := len(c.Marking) > 0 && c.Marking[len(c.Marking)-1].To == openEnd
+		switch ends := e.Kind() == trace.EventRangeEnd; {
+		case ends && open:
+			c.Marking[len(c.Marking)-1].To = at
+		case !ends && !open:
+			c.Marking = append(c.Marking, Interval{at, openEnd})
 		}
-	case r.Name == markAssist && r.Scope.Kind == trace.ResourceGoroutine && e.Kind() != trace.EventRangeEnd:
-		c.Assists = append(c.Assists, Assist{t.B.Goroutine(int64(r.Scope.Goroutine())), Interval{at, openEnd}})
 	case r.Name == markAssist && r.Scope.Kind == trace.ResourceGoroutine:
 		g := t.B.Goroutine(int64(r.Scope.Goroutine()))
-		for i := len(c.Assists) - 1; i >= 0; i-- {
-			if c.Assists[i].G == g {
-				c.Assists[i].To = at
-				break
-			}
+		open, helps := t.assists[g]
+		switch ends := e.Kind() == trace.EventRangeEnd; {
+		case ends && helps:
+			c.Assists[open].To = at
+			delete(t.assists, g)
+		case !ends && !helps:
+			t.assists[g] = len(c.Assists)
+			c.Assists = append(c.Assists, Assist{g, Interval{at, openEnd}})
 		}
 	}
 }

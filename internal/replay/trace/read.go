@@ -171,6 +171,7 @@ type Tracer struct {
 	regions map[int64][]int32     // open regions of runtime/trace by goroutine, the innermost last
 	tasks   map[int32]bool        // progress points that are tasks' ends
 	counted map[int32]bool        // and points that the program counts
+	assists map[int32]int         // goroutines that help the collector, by the index of that
 	procs   map[trace.ProcID]bool // on which a goroutine changed its state
 	whole   generation            // where the trace can be cut
 	Err     error                 // what the trace has and the recording has no events for
@@ -178,7 +179,7 @@ type Tracer struct {
 
 // NewTracer returns a tracer that has seen nothing.
 func NewTracer() *Tracer {
-	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}}
+	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}, assists: map[int32]int{}}
 }
 
 // Event takes the next event of the trace. It sets Err where that is one that it does not know; the
