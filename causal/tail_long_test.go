@@ -64,7 +64,7 @@ func TestPlantedTail(t *testing.T) {
 func (p planted) tail(t *testing.T) profile.Tail {
 	c := newController(t)
 	tp := spans.WrapTracerProvider(sdktrace.NewTracerProvider(), spans.WithHook(c.Hook()))
-	defer tp.Shutdown(context.Background()) //nolint:errcheck // nothing is exported
+	defer tp.Shutdown(context.Background())
 	tr := tp.Tracer("shop")
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
