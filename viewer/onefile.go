@@ -41,7 +41,7 @@ func (h *Handler) serveOneFile(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusInternalServerError, "%s", err)
 		return
 	}
-	w.Header().Set("Content-Disposition", `attachment; filename="otelprof.html"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="profile.html"`)
 	writeBody(w, http.StatusOK, "text/html; charset=utf-8", text)
 }
 

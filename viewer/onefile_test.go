@@ -21,7 +21,7 @@ func TestOneFile(t *testing.T) {
 	kept[299].Name = "</script><script>alert(1)</script>"
 	h.store = kept
 	a := ask(t, h, "GET", "/page.html", "")
-	if a.code != 200 || a.header.Get("Content-Disposition") != `attachment; filename="otelprof.html"` {
+	if a.code != 200 || a.header.Get("Content-Disposition") != `attachment; filename="profile.html"` {
 		t.Fatalf("page.html: %d %v", a.code, a.header)
 	}
 	if outside := regexp.MustCompile(`(?m)(?:src|href)="(?:assets/|http|/)[^"]*"|^(?:import|export) `).FindAllString(a.body, -1); outside != nil {
