@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/otelprof/otelprof/internal/explain/tools"
 	"github.com/otelprof/otelprof/internal/http/inprocess"
@@ -16,31 +15,19 @@ import (
 // with the token that the agent's own request has.
 func (h *Handler) agents() *mcp.Server {
 	return &mcp.Server{
-		Name: "otelprof", Version: version(), Instructions: tools.Instructions,
+		Name: "otelprof", Version: mcp.OwnVersion(), Instructions: tools.Instructions,
 		Tools: tools.New(h.ask, h.config.token != "" && !h.config.signed),
 	}
 }
 
-// version is that of the module in this program, "" where that is not known.
-func version() string {
-	const module = "github.com/otelprof/otelprof"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == module {
-			return m.Version
-		}
-	}
-	return ""
-}
-
 type authorizationKey struct{}
 
-func (h *Handler) serveAgents(w http.ResponseWriter, r *http.Request) {
-	ctx := context.WithValue(r.Context(), authorizationKey{}, r.Header.Get("Authorization"))
-	h.agents().ServeHTTP(w, r.WithContext(ctx))
+// serveAgents has a server answer with the token of the request at hand.
+func serveAgents(s *mcp.Server) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), authorizationKey{}, r.Header.Get("Authorization"))
+		s.ServeHTTP(w, r.WithContext(ctx))
+	}
 }
 
 // ask answers a request of a tool.

@@ -135,9 +135,7 @@ func (h *Handler) keepSessions(answers map[string]json.RawMessage, keep func(key
 				continue
 			}
 			seen[s.ID] = true
-			row := sessionRowJSON{sessionHeadJSON: headOf(s), SpanCount: len(s.Spans), Hot: hotOf(s)}
-			row.Recorded = h.waitsOf(s).Recorded
-			list.Sessions = append(list.Sessions, row)
+			list.Sessions = append(list.Sessions, h.rowOf(s))
 			if err := keep("sessions/"+s.ID.String(), "sessions/"+s.ID.String()); err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ func (h *Handler) table() map[string]methods {
 		"/assets/{name}":                get(serveAsset),
 		"/page.html":                    get(h.serveOneFile),
 		"/healthz":                      get(serveHealth),
-		"/mcp":                          {http.MethodPost: h.serveAgents},
+		"/mcp":                          {http.MethodPost: serveAgents(h.agents())},
 		"/api/v1/regions":               get(h.listRegions),
 		"/api/v1/regions/distribution":  get(h.regionDistribution),
 		"/api/v1/regions/stacks":        get(h.regionStacks),

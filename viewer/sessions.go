@@ -87,10 +87,15 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
 	found, more := h.findSessions(q, whole)
 	out := sessionsJSON{Sessions: make([]sessionRowJSON, len(found)), More: more, Dropped: h.dropped()}
 	for i, s := range found {
-		out.Sessions[i] = sessionRowJSON{sessionHeadJSON: headOf(s), SpanCount: len(s.Spans), Hot: hotOf(s)}
-		out.Sessions[i].Recorded = h.waitsOf(s).Recorded
+		out.Sessions[i] = h.rowOf(s)
 	}
 	writeJSON(w, http.StatusOK, out)
+}
+
+func (h *Handler) rowOf(s *spans.SessionRecord) sessionRowJSON {
+	row := sessionRowJSON{sessionHeadJSON: headOf(s), SpanCount: len(s.Spans), Hot: hotOf(s)}
+	row.Recorded = h.waitsOf(s).Recorded
+	return row
 }
 
 // findSessions asks the store for one session more than wanted. A name is a part of the

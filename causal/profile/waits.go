@@ -20,15 +20,17 @@ type RegionWaits struct {
 
 // A Wait is a sum of waits that are alike.
 type Wait struct {
-	// Kind is what was waited for: "lock", "wait group", "condition", "channel send", "channel
-	// receive", "select", "network", "sleep", "system call", "processor", "runtime" or "other".
+	// Kind is what was waited for: "lock", "wait group", "condition", "channel send",
+	// "channel receive", "select", "network", "sleep", "system call", "processor",
+	// "garbage collection", "runtime" or "other".
 	Kind string `json:"kind"`
 	// In is the region of the spans that waited, and Where the place in the program, as
 	// function:line, "" where that is not known.
 	In    Region `json:"in"`
 	Where string `json:"where,omitempty"`
-	// By is the region of the spans that ended the waits, that held a lock last, say, and ByWhere
-	// the place at which they did. Both are zero for what comes from outside of the program.
+	// By is the region of the spans that ended the waits, or held a lock for most of them, and
+	// ByWhere the place at which they did. Both are zero for what comes from outside of the
+	// program.
 	By      Region `json:"by,omitzero"`
 	ByWhere string `json:"by_where,omitempty"`
 	// Count is the number of waits, Total how long they were together.

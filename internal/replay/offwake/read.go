@@ -56,7 +56,7 @@ type walk struct {
 	r          *trace.Recording
 	goroutines []goroutine
 	begun      []int64 // by span
-	over       []bool  // by span
+	ended      []int64 // by span, never while it is open
 	places     []int32 // by site, the index into names: of locks and channels
 	askers     []int32 // likewise, of what comes from outside of the program
 	names      []string
@@ -70,7 +70,7 @@ type walk struct {
 	on      []int32 // by span, the goroutine on which a request runs
 	serving map[int32]*request
 	free    []*request
-	ended   map[int32]*tail // by region
+	served  map[int32]*tail // by region
 	marking int             // the index of the collection that is the next to end
 }
 
@@ -95,9 +95,9 @@ type spanWait struct {
 
 func newWalk(r *trace.Recording) *walk {
 	w := &walk{
-		r: r, goroutines: make([]goroutine, r.Count), begun: make([]int64, len(r.Spans)), over: make([]bool, len(r.Spans)),
+		r: r, goroutines: make([]goroutine, r.Count), begun: make([]int64, len(r.Spans)), ended: make([]int64, len(r.Spans)),
 		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, ids: map[partKey]int32{},
-		running: make([]int32, len(r.Regions)), on: make([]int32, len(r.Spans)), serving: map[int32]*request{}, ended: map[int32]*tail{},
+		running: make([]int32, len(r.Regions)), on: make([]int32, len(r.Spans)), serving: map[int32]*request{}, served: map[int32]*tail{},
 	}
 	for i := range w.goroutines {
 		w.goroutines[i] = goroutine{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}
@@ -107,7 +107,7 @@ func newWalk(r *trace.Recording) *walk {
 		g.assists = append(g.assists, a.Interval)
 	}
 	for i := range w.begun {
-		w.begun[i] = never
+		w.begun[i], w.ended[i] = never, never
 	}
 	for i := range w.running {
 		w.running[i] = trace.None
@@ -152,7 +152,7 @@ func (w *walk) event(e *trace.Event) {
 	case trace.EvClose:
 		w.ran(g, e.At)
 		w.leave(e)
-		w.over[e.Ref] = true
+		w.ended[e.Ref] = e.At
 	case trace.EvWait:
 		w.begin(g, e, w.kindOf(e))
 	case trace.EvSyscall:
@@ -281,7 +281,7 @@ func (w *walk) add(id, region int32, length int64) {
 func (w *walk) innermost(g *goroutine) int32 {
 	for len(g.open) > 0 {
 		last := g.open[len(g.open)-1]
-		if !w.over[last] {
+		if w.ended[last] == never {
 			return last
 		}
 		g.open = g.open[:len(g.open)-1]
@@ -294,7 +294,7 @@ func (w *walk) within(g *goroutine) int32 {
 	if s := w.innermost(g); s != trace.None {
 		return s
 	}
-	if g.base != trace.None && !w.over[g.base] {
+	if g.base != trace.None && w.ended[g.base] == never {
 		return g.base
 	}
 	return trace.None
@@ -344,13 +344,17 @@ func (w *walk) regions() []Region {
 	for i := range all {
 		all[i].Region = w.r.Regions[i]
 	}
-	ends := w.ends()
 	for s, begun := range w.begun {
-		if begun != never {
-			region := &all[w.r.Spans[s].Region]
-			region.Spans++
-			region.Time += time.Duration(ends[s] - begun)
+		if begun == never {
+			continue
 		}
+		end := w.ended[s]
+		if end == never {
+			end = w.r.End
+		}
+		region := &all[w.r.Spans[s].Region]
+		region.Spans++
+		region.Time += time.Duration(end - begun)
 	}
 	for id, sums := range w.sums {
 		p := w.named(int32(id), 0)
@@ -366,20 +370,6 @@ func (w *walk) regions() []Region {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Region.Name, b.Region.Name))
 	})
 	return all
-}
-
-// ends is when each span ended, or the recording did.
-func (w *walk) ends() []int64 {
-	ends := make([]int64, len(w.begun))
-	for s := range ends {
-		ends[s] = w.r.End
-	}
-	for i := range w.r.Events {
-		if e := &w.r.Events[i]; e.Kind == trace.EvClose {
-			ends[e.Ref] = e.At
-		}
-	}
-	return ends
 }
 
 func longestRows(rows []Row) []Row {

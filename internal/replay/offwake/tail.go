@@ -91,10 +91,10 @@ func (w *walk) leave(e *trace.Event) {
 	delete(w.serving, e.Ref)
 	one.time = e.At - w.begun[e.Ref]
 	region := w.r.Spans[e.Ref].Region
-	of := w.ended[region]
+	of := w.served[region]
 	if of == nil {
 		of = &tail{}
-		w.ended[region] = of
+		w.served[region] = of
 	}
 	if gone := of.add(one, len(w.parts)); gone != nil {
 		w.free = append(w.free, gone)
@@ -179,7 +179,7 @@ func (w *walk) helped(g *goroutine, from, to int64) (sum int64) {
 // tails are what requests did, by region.
 func (w *walk) tails() []Tail {
 	var all []Tail
-	for region, of := range w.ended {
+	for region, of := range w.served {
 		t := Tail{Region: w.r.Regions[region], Requests: of.requests, Time: time.Duration(of.time)}
 		for id, sum := range of.sums {
 			if sum > 0 {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -38,11 +37,7 @@ program that has opted in to experiments, and stays within that program's caps. 
 		if err != nil {
 			return err
 		}
-		version := ""
-		if info, ok := debug.ReadBuildInfo(); ok {
-			version = info.Main.Version
-		}
-		s := &mcp.Server{Name: "otelprof", Version: version, Instructions: tools.Instructions, Tools: tools.New(api, *experiments)}
+		s := &mcp.Server{Name: "otelprof", Version: mcp.OwnVersion(), Instructions: tools.Instructions, Tools: tools.New(api, *experiments)}
 		return s.Serve(ctx, c.Stdin, c.Stdout)
 	},
 }

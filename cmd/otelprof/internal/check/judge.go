@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // A Row is what became of one metric of a region.
@@ -180,8 +182,7 @@ func median(all []duet, c cell, of func(duet) sample) float64 {
 	for i, d := range all {
 		values[i] = of(d)[c]
 	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return stats.Median(values)
 }
 
 // changeOf is the change from the first to the second of each pair, with its interval.
