@@ -55,6 +55,21 @@ func forgetToEnd(tr trace.Tracer) {
 	}
 }
 
+// A ledger is not forgotten between its making and its first span, where a run sweeps meanwhile.
+func TestNewLedgersStay(t *testing.T) {
+	inBubble(t, func(t *testing.T) { // so that none has been active for long
+		defer virtualtime.Books.Clear(clock.Now())
+		s := ledger.NewSetting(1)
+		first := virtualtime.Books.Of(1, nil, s)
+		child := virtualtime.Books.Of(2, first.Begin(s, clock.Now(), 0, nil, false), s)
+		alone := virtualtime.Books.Of(3, nil, s)
+		virtualtime.Books.Sweep(clock.Now(), virtualtime.ForgetAfter, virtualtime.ForgetOpen)
+		if child.Gone() || alone.Gone() {
+			t.Errorf("forgotten at once: that of a child %v, that of others %v", child.Gone(), alone.Gone())
+		}
+	})
+}
+
 // A million spans that are never ended take no memory while nothing is observed, and a fixed amount
 // while an overlap is; the experiment knows of them only where they could matter.
 func TestAMillionSpansThatNeverEnd(t *testing.T) {
@@ -197,7 +212,7 @@ func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 			if id%virtualtime.Shards == 0 && id%(virtualtime.MostLedgers/2) == 0 {
 				time.Sleep(2 * virtualtime.ForgetAfter)
 			}
-			l := virtualtime.Books.Of(goroutine.ID(id), nil, o.Setting, clock.Now())
+			l := virtualtime.Books.Of(goroutine.ID(id), nil, o.Setting)
 			if l == nil {
 				t.Fatalf("no room for goroutine %d, though the others have ended", id)
 			}

@@ -54,17 +54,18 @@ func New() *Ledger {
 	return l
 }
 
-// Fork returns the ledger of a goroutine that is started by this one at t. It has the same
-// virtual time.
+// Fork returns the ledger of a goroutine that is first seen at t. It has the virtual time of l,
+// which has started it; a nil Ledger has none.
 func (l *Ledger) Fork(s *Setting, t int64) *Ledger {
 	child := New()
+	child.last = t // else it were the one that has been inactive for longest
 	if l == nil || l.gone.Load() {
 		return child
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sync(s, t)
-	child.setting, child.credit, child.last = l.setting, l.creditAt(t), t
+	child.setting, child.credit = l.setting, l.creditAt(t)
 	return child
 }
 
@@ -188,12 +189,13 @@ func (l *Ledger) Abandon(t int64) {
 	}
 }
 
-// Release lets go of a setting other than s, which is over. The ledger is as one that comes to its
-// next setting.
-func (l *Ledger) Release(s *Setting) {
+// Release lets go of a setting other than that in force, which is over. The ledger is as one that
+// comes to its next setting. inForce is called while the ledger is locked: its setting, if it has
+// begun one meanwhile, was in force before.
+func (l *Ledger) Release(inForce func() *Setting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.setting == s || l.setting == nothing {
+	if l.setting == nothing || l.setting == inForce() {
 		return
 	}
 	l.suspend(l.last)

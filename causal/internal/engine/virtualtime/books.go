@@ -45,9 +45,9 @@ type ledgerShard struct {
 
 func (t *ledgers) shard(id goroutine.ID) *ledgerShard { return &t.Shards[id%Shards] }
 
-// Of returns the ledger of a goroutine. The first time it is forked at t from the ledger of
-// parent, if there is a parent. It is nil if there is no room for one.
-func (t *ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, at int64) *ledger.Ledger {
+// Of returns the ledger of a goroutine. The first time it is forked from the ledger of parent, if
+// there is a parent. It is nil if there is no room for one.
+func (t *ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting) *ledger.Ledger {
 	shard := t.shard(id)
 	shard.Mu.Lock()
 	defer shard.Mu.Unlock()
@@ -58,11 +58,11 @@ func (t *ledgers) Of(id goroutine.ID, parent *ledger.Frame, s *ledger.Setting, a
 	if !shard.room(s) {
 		return nil
 	}
+	var starter *ledger.Ledger
 	if parent != nil {
-		l = parent.Ledger().Fork(s, at)
-	} else {
-		l = ledger.New()
+		starter = parent.Ledger()
 	}
+	l = starter.Fork(s, clock.Now())
 	shard.put(id, l)
 	return l
 }
@@ -140,10 +140,6 @@ func (t *ledgers) Forget(id goroutine.ID) {
 // of them have ended. One that has not begins anew. Where a span is open, or a wait goes on, the
 // time is that of whileOpen. Those that stay release settings that are over.
 func (t *ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
-	var now *ledger.Setting
-	if o := Current.Load(); o != nil {
-		now = o.Setting
-	}
 	for i := range t.Shards {
 		shard := &t.Shards[i]
 		shard.Mu.Lock()
@@ -152,10 +148,18 @@ func (t *ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
 				shard.drop(id, l, at)
 				continue
 			}
-			l.Release(now)
+			l.Release(setting)
 		}
 		shard.Mu.Unlock()
 	}
+}
+
+// setting is the setting in force, nil for none.
+func setting() *ledger.Setting {
+	if o := Current.Load(); o != nil {
+		return o.Setting
+	}
+	return nil
 }
 
 // Clear drops all ledgers: nothing is observed any more.

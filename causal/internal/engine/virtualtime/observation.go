@@ -131,7 +131,7 @@ func (o *Observation) StartSpan(r *spans.Span) {
 	if parent != nil && parent.Ledger().Owner == uint64(id) && !parent.Ledger().Gone() {
 		l, parent = parent.Ledger(), nil
 	} else {
-		l = Books.Of(id, parent, o.Setting, t)
+		l = Books.Of(id, parent, o.Setting)
 	}
 	if caller != nil && parent != nil {
 		l.TakeOver(o.Setting, t, caller)

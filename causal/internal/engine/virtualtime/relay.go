@@ -46,7 +46,7 @@ func (r *Relay) Clear() {
 
 // Ledger returns the ledger of the calling goroutine.
 func (o *Observation) Ledger() *ledger.Ledger {
-	return Books.Of(goroutine.Current(), nil, o.Setting, 0)
+	return Books.Of(goroutine.Current(), nil, o.Setting)
 }
 
 // Fork returns the ledger of a goroutine that the caller is about to start, nil if nothing is
