@@ -8,6 +8,7 @@ import (
 	"github.com/otelprof/otelprof/internal/explain/tools"
 	"github.com/otelprof/otelprof/internal/http/inprocess"
 	"github.com/otelprof/otelprof/internal/http/mcp"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // agents answers agents at /mcp, by the Model Context Protocol. Its tools ask the JSON API of this
@@ -15,7 +16,7 @@ import (
 // with the token that the agent's own request has.
 func (h *Handler) agents() *mcp.Server {
 	return &mcp.Server{
-		Name: "otelprof", Version: mcp.OwnVersion(), Instructions: tools.Instructions,
+		Name: "otelprof", Version: naming.Version(), Instructions: tools.Instructions,
 		Tools: tools.New(h.ask, h.config.token != "" && !h.config.signed),
 	}
 }

@@ -1,6 +1,7 @@
 package planhttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,9 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -103,14 +102,4 @@ func HeaderText(text string) string {
 }
 
 // version is this module's, "devel" where the build does not know.
-var version = sync.OnceValue(func() string {
-	const module = "github.com/otelprof/otelprof"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == module && m.Version != "" {
-				return strings.Trim(m.Version, "()")
-			}
-		}
-	}
-	return "devel"
-})
+func version() string { return cmp.Or(strings.Trim(naming.Version(), "()"), "devel") }

@@ -10,6 +10,7 @@ import (
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/internal/explain/tools"
 	"github.com/otelprof/otelprof/internal/http/mcp"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // MCP is the command mcp.
@@ -37,7 +38,7 @@ program that has opted in to experiments, and stays within that program's caps. 
 		if err != nil {
 			return err
 		}
-		s := &mcp.Server{Name: "otelprof", Version: mcp.OwnVersion(), Instructions: tools.Instructions, Tools: tools.New(api, *experiments)}
+		s := &mcp.Server{Name: "otelprof", Version: naming.Version(), Instructions: tools.Instructions, Tools: tools.New(api, *experiments)}
 		return s.Serve(ctx, c.Stdin, c.Stdout)
 	},
 }
