@@ -298,16 +298,25 @@ func answersFor(t *testing.T, read func()) map[string]float64 {
 	return answers
 }
 
-// A loop has no coroutine, and the same sleeps: what would be faster helps it as much.
+// A loop has no coroutine, and the same sleeps: what would be faster helps it as much. Of three tries
+// one must show it, since the machine may take time from one of the two programs.
 func TestPulledIterator(t *testing.T) {
-	want := answersFor(t, func() {
-		for range 3 {
-			time.Sleep(2 * time.Millisecond)
+	const tries = 3
+	for try := 1; ; try++ {
+		want := answersFor(t, func() {
+			for range 3 {
+				time.Sleep(2 * time.Millisecond)
+			}
+		})
+		got := answersFor(t, func() { pulled(3, 2*time.Millisecond) })
+		diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.06))
+		if diff == "" && len(want) == 6 {
+			return
 		}
-	})
-	got := answersFor(t, func() { pulled(3, 2*time.Millisecond) })
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.06)); diff != "" || len(want) != 6 {
-		t.Errorf("answers for a loop -, for iter.Pull +: %s", diff)
+		if try == tries {
+			t.Fatalf("%d answers, want 6; for a loop -, for iter.Pull +: %s", len(want), diff)
+		}
+		t.Logf("try %d: %d answers, %s", try, len(want), diff)
 	}
 }
 
