@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -227,6 +228,41 @@ func TestWorkloads(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// TestCalm has disturbed pairs count only where there are too few others.
+func TestCalm(t *testing.T) {
+	for _, tc := range []struct {
+		all  []reading
+		want []float64
+	}{
+		{nil, nil},
+		{[]reading{{1, 0}, {9, 1.2}, {2, 0.5}, {3, 1}}, []float64{1, 2, 3}},
+		{[]reading{{1, 0}, {9, 1.2}, {8, 5}, {2, 0.5}}, []float64{1, 2, 9}},
+		{[]reading{{9, 3}, {8, 2}}, []float64{8, 9}},
+	} {
+		if diff := cmp.Diff(tc.want, calm(tc.all)); diff != "" {
+			t.Errorf("calm(%v) differs, -want +got:\n%s", tc.all, diff)
+		}
+	}
+}
+
+// TestAgain has predictions that are made again leave the time for windows as it is.
+func TestAgain(t *testing.T) {
+	l := newLab(workloads.Designed()[0], settings{patience: time.Minute})
+	var predictions, windows tally
+	for _, tc := range []struct {
+		t    *tally
+		took time.Duration
+		want bool
+	}{
+		{&predictions, time.Hour, true}, {&predictions, time.Second, false},
+		{&windows, time.Second, true}, {&windows, time.Second, true},
+	} {
+		if got := l.again(tc.t, time.Now().Add(-tc.took)); got != tc.want {
+			t.Errorf("again after %v = %v, want %v", tc.took, got, tc.want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 
 // aa is the control of the measurement itself: two arms that are alike.
 func (l *lab) aa() {
-	l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=a/a workload=%s ", l.Name)+nullLine("actual", spanOf(l.null)))
+	l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=a/a workload=%s ", l.Name)+nullLine("actual", spanOf(calm(l.null))))
 }
 
 // null is what an effect that is none may seem to be, in percentage points.
@@ -58,7 +58,7 @@ const null = 1
 const vague = 5
 
 func (l *lab) unsteady() bool {
-	s := spanOf(l.null)
+	s := spanOf(calm(l.null))
 	return s.Lo < -vague || s.Hi > vague
 }
 

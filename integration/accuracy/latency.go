@@ -36,9 +36,9 @@ var quantiles = map[profile.Metric]float64{profile.MetricLatencyP50: 0.5, profil
 func (l *lab) real(q question, m profile.Metric) span {
 	if m == profile.MetricThroughput {
 		if q.region == "" {
-			return spanOf(l.null)
+			return spanOf(calm(l.null))
 		}
-		return spanOf(l.actual[q])
+		return spanOf(calm(l.actual[q]))
 	}
 	return shrunk(l.requests[q], quantiles[m])
 }

@@ -29,7 +29,7 @@ type settings struct {
 	pairs    int           // windows of each faster region in a block
 	window   time.Duration // one measurement
 	settle   time.Duration // between changing something and measuring
-	patience time.Duration // for measuring again, in all
+	patience time.Duration // for predicting again, and for measuring windows again
 	// recordings of that length are what replay takes.
 	recordings int
 	recording  time.Duration
@@ -60,12 +60,11 @@ type lab struct {
 	workloads.Workload
 	settings
 	rng    *rand.Rand
-	wasted time.Duration // by what was measured again
 	result result
-	actual map[question][]float64 // reductions in percent
+	actual map[question][]reading
 	// requests are those of the windows behind actual, where there are any.
 	requests map[question][]requests
-	null     []float64 // of two arms that are alike
+	null     []reading // of two arms that are alike
 	seed     uint64    // of the random numbers in a window
 	// told is after how long a plan's regions were distinguished from regions that bring nothing.
 	told map[string]time.Duration
@@ -100,7 +99,7 @@ func newLab(w workloads.Workload, s settings) *lab {
 		s.window *= 2
 		s.pairs++
 	}
-	return &lab{Workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]float64{}, requests: map[question][]requests{}, told: map[string]time.Duration{}}
+	return &lab{Workload: w, settings: s, rng: rand.New(rand.NewPCG(1, 1)), actual: map[question][]reading{}, requests: map[question][]requests{}, told: map[string]time.Duration{}}
 }
 
 // unclaimed reports whether modes do not claim to be right about the program.
@@ -110,10 +109,10 @@ func (l *lab) unclaimed(modes ...profile.Mode) bool {
 
 // again reports whether what has taken since began may be measured again.
 func (l *lab) again(t *tally, began time.Time) bool {
-	if l.wasted >= l.patience {
+	if t.wasted >= l.patience {
 		return false
 	}
-	l.wasted += time.Since(began)
+	t.wasted += time.Since(began)
 	t.again++
 	return true
 }
@@ -164,7 +163,8 @@ func (l *lab) measure() (result, error) {
 // A tally counts what had to be measured again.
 type tally struct {
 	taken, again, kept int
-	worst              float64 // what other processes took in one that was kept, of a processor
+	wasted             time.Duration // by what was measured again
+	worst              float64       // what other processes took in one that was kept, of a processor
 }
 
 func (t *tally) keep(foreign float64) {
@@ -185,8 +185,8 @@ func (l *lab) undisturbed(t *tally, predict func() (profile.Profile, error)) (pr
 	for try := 0; ; try++ {
 		noise := listen()
 		p, err := predict()
-		foreign, loud := noise.foreign()
-		if err != nil || !loud {
+		foreign, loudness := noise.foreign()
+		if err != nil || loudness <= 1 {
 			return p, err
 		}
 		if try > 0 || !l.again(t, noise.began) {

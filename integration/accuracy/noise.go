@@ -25,14 +25,14 @@ const (
 	quiet = 0.05
 )
 
-// foreign returns the part of one processor that other processes had, and whether that is so much
-// that nothing measured meanwhile counts. Where it is not known, it is none.
-func (n noise) foreign() (part float64, loud bool) {
+// foreign returns the part of one processor that other processes had, and that part of the most that
+// may disturb what is measured meanwhile: above 1 it does. Where it is not known, both are 0.
+func (n noise) foreign() (part, loudness float64) {
 	now := listen()
 	if n.unknown || now.unknown {
-		return 0, false
+		return 0, 0
 	}
 	took := now.began.Sub(n.began)
 	others := max(0, (now.busy-n.busy)-(now.ours-n.ours))
-	return float64(others) / float64(took), others > countedIn+time.Duration(quiet*float64(took))
+	return float64(others) / float64(took), float64(others) / (float64(countedIn) + quiet*float64(took))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -76,27 +77,47 @@ func (l *lab) pair(t *tally, p *workloads.Program, q question, before window) wi
 		noise := listen()
 		faster := l.look(p, q)
 		after := l.look(p, question{})
-		foreign, loud := noise.foreign()
-		disturbed := loud || math.Abs(math.Log(after.period/before.period)) > most
-		if disturbed && try < tries && l.again(t, noise.began) {
+		foreign, loudness := noise.foreign()
+		disturbance := max(loudness, math.Abs(math.Log(after.period/before.period))/most)
+		if disturbance > 1 && try < tries && l.again(t, noise.began) {
 			before = after
 			continue
 		}
-		if disturbed {
+		if disturbance > 1 {
 			t.keep(foreign)
 		}
-		l.note(q, before, faster, after)
+		l.note(q, disturbance, before, faster, after)
 		return after
 	}
 }
 
+// A reading is what a pair has shown.
+type reading struct {
+	reduction   float64 // of the period, in percent
+	disturbance float64 // above 1 of a pair that would be measured again, were there time
+}
+
+// fewest is how many pairs at least a truth is of.
+const fewest = 3
+
+// calm returns the reductions of the pairs that nothing disturbed. Where they are too few, it is the
+// least disturbed ones.
+func calm(all []reading) (reductions []float64) {
+	for i, r := range slices.SortedFunc(slices.Values(all), func(a, b reading) int { return cmp.Compare(a.disturbance, b.disturbance) }) {
+		if r.disturbance <= 1 || i < fewest {
+			reductions = append(reductions, r.reduction)
+		}
+	}
+	return reductions
+}
+
 // note keeps what a pair has shown.
-func (l *lab) note(q question, before, faster, after window) {
-	reduction := 100 * (1 - faster.period/math.Sqrt(before.period*after.period))
+func (l *lab) note(q question, disturbance float64, before, faster, after window) {
+	shown := reading{100 * (1 - faster.period/math.Sqrt(before.period*after.period)), disturbance}
 	if q.region == "" {
-		l.null = append(l.null, reduction)
+		l.null = append(l.null, shown)
 	} else {
-		l.actual[q] = append(l.actual[q], reduction)
+		l.actual[q] = append(l.actual[q], shown)
 	}
 	if l.Request != "" {
 		l.requests[q] = append(l.requests[q], requests{slices.Concat(before.latencies, after.latencies), faster.latencies})

@@ -14,7 +14,7 @@ import (
 // slowed are the settings of mode slowdown: a plan takes 16 s for each region, or twice as long
 // where durations vary, with windows of half the length that plans have by default.
 func (s settings) slowed() settings {
-	s.speedups, s.rounds, s.overlap, s.pairs, s.patience = []float64{0.1, 0.25, 0.5}, 1, 12, 4, 5*s.patience/10
+	s.speedups, s.rounds, s.overlap, s.pairs = []float64{0.1, 0.25, 0.5}, 1, 12, 4
 	s.window, s.settle = 200*ms, 50*ms
 	return s
 }

@@ -163,7 +163,7 @@ func (l *lab) builtSo(r rebuilt, t *tally) (span, error) {
 		if err = errors.Join(err, err2, err3); err != nil {
 			return span{}, err
 		}
-		if foreign, loud := noise.foreign(); loud {
+		if foreign, loudness := noise.foreign(); loudness > 1 {
 			t.keep(foreign)
 		}
 		shorter = append(shorter, 100*(1-2*other/(before+after)))
