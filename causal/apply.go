@@ -64,7 +64,7 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 		c.reject(p, err, a.Name)
 		return err
 	}
-	r.Guard.Limits.Total, r.Turn = total, c.turn
+	r.Guard.Limits.Total, r.Turn, r.CountsOnly = total, c.turn, c.countsOnly(p)
 	if a.Lease > 0 {
 		r.Guard.Renew(now, a.Lease)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/otelprof/otelprof/causal/plan"
 )
@@ -13,7 +14,7 @@ import (
 func (c *Controller) foreign(p *plan.Plan) string {
 	t := p.Target
 	switch {
-	case t.Service != "" && t.Service != c.service:
+	case t.Service != "" && t.Service != c.service && !slices.Contains(t.Watch, c.service):
 		return fmt.Sprintf("the plan is for service %q, this is %q", t.Service, c.service)
 	case t.Env != "" && t.Env != c.env:
 		return fmt.Sprintf("the plan is for environment %q, this is %q", t.Env, c.env)
@@ -28,12 +29,27 @@ func (c *Controller) misses(p *plan.Plan) string {
 	}
 	t := p.Target
 	switch {
+	case p.ByClock(): // the others count
+		return ""
 	case t.Instances.Percent > 0 && t.Instances.Percent < 100 && c.id == "":
 		return fmt.Sprintf("the plan is for %g%% of the instances, this one has no service.instance.id", t.Instances.Percent)
 	case t.Instances.Percent > 0 && share(p.ID, c.id) >= t.Instances.Percent:
 		return fmt.Sprintf("the plan is for %g%% of the instances, this one is not among them", t.Instances.Percent)
 	}
 	return ""
+}
+
+// countsOnly reports whether a plan by the clock has others delay: another service, or other
+// instances of this one.
+func (c *Controller) countsOnly(p *plan.Plan) bool {
+	t := p.Target
+	if !p.ByClock() {
+		return false
+	}
+	if t.Service != "" && t.Service != c.service {
+		return true
+	}
+	return t.Instances.Percent > 0 && t.Instances.Percent < 100 && (c.id == "" || share(p.ID, c.id) >= t.Instances.Percent)
 }
 
 // share places an instance in [0, 100), evenly over instances and anew for each plan.

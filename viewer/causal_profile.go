@@ -61,7 +61,7 @@ func (h *Handler) profile() profile.Profile {
 // withoutSamples returns a copy of the profile that shares none of what it leaves out: samples, and
 // the waits of regions, which have a request of their own.
 func withoutSamples(p profile.Profile) profile.Profile {
-	p.Waits, p.Tails = nil, nil
+	p.Waits, p.Tails, p.Epochs = nil, nil, nil
 	p.Curves = slices.Clone(p.Curves)
 	for i := range p.Curves {
 		effects := slices.Clone(p.Curves[i].Effects)

@@ -37,6 +37,9 @@ func (p *Plan) Books(now time.Time) (bytes, core float64) {
 		begin = p.NotBefore
 	}
 	each := time.Duration(p.Timing.Experiment + p.Timing.Cooloff)
+	if p.ByClock() {
+		each = time.Duration(p.Timing.Epoch)
+	}
 	life := p.ExpiresAt.Sub(begin) - time.Duration(p.Timing.Warmup)
 	experiments := float64(max(0, life)) / float64(each)
 

@@ -104,6 +104,8 @@ func (p *Plan) validate(now time.Time) Errors {
 	v.That(p.IssuedAt.IsZero() || !p.IssuedAt.After(p.ExpiresAt) && !p.IssuedAt.Before(p.ExpiresAt.Add(-MaxLife)), "issued_at", stamp(p.IssuedAt), "must not be after expires_at, nor more than %v before", MaxLife)
 	v.That(p.Target.Instances.Percent >= 0 && p.Target.Instances.Percent <= 100, "target.instances.percent", p.Target.Instances.Percent, "must be in (0, 100]")
 
+	p.validateEpochs(v)
+
 	v.That(len(p.Regions) >= 1 && len(p.Regions) <= 64, "regions", nil, "must have 1 to 64 entries, not %d", len(p.Regions))
 	for i, r := range p.Regions {
 		key := fmt.Sprintf("regions[%d]", i)

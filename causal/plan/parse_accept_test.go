@@ -174,6 +174,8 @@ func TestParseAcceptsEdges(t *testing.T) {
 		"grid: {speedups: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]}",
 		"expires_at: 2000-01-01T00:19:00Z\ntiming: {warmup: 0s, experiment: 10ms, cooloff: 0s, min_progress: 1, max_experiment: 10ms}",
 		"timing: {warmup: 1m, experiment: 5m, cooloff: 1m, min_progress: 1000000, max_experiment: 10m}",
+		"mode: slowdown\nregions: [{scope: s, span: a\\*}]\ntiming: {epoch: 2s}\ntarget: {service: a, watch: [b]}",
+		"mode: slowdown\nregions: [{scope: s, span: a}]\ntiming: {epoch: 1m}\ntarget: {instances: {percent: 5}}",
 		"limits: {per_span: 1us, per_trace: 1us, duty: 0.001%, total: 1us}",
 		"limits: {per_span: 1s, per_trace: 1m, duty: 100%, total: 24h}",
 		"abort: {p99_ratio: 1.001, p99: 0s, err_delta: 0.001%, window: 1s, min_samples: 1}",
@@ -269,6 +271,9 @@ func inRange(t *testing.T, p *Plan, now time.Time) {
 	between("experiment", float64(p.Timing.Experiment), 1e7, float64(5*time.Minute))
 	between("cooloff", float64(p.Timing.Cooloff), 0, float64(time.Minute))
 	between("max_experiment", float64(p.Timing.MaxExperiment), float64(p.Timing.Experiment), float64(10*time.Minute))
+	if p.ByClock() {
+		between("epoch", float64(p.Timing.Epoch), 2e9, float64(time.Minute))
+	}
 	between("min_progress", float64(p.Timing.MinProgress), 1, 1e6)
 	between("per_span", float64(p.Limits.PerSpan), 1e3, 1e9)
 	between("per_trace", float64(p.Limits.PerTrace), 1e3, float64(time.Minute))
@@ -278,7 +283,7 @@ func inRange(t *testing.T, p *Plan, now time.Time) {
 	between("err_delta", float64(p.Abort.ErrDelta), math.SmallestNonzeroFloat64, 1)
 	between("window", float64(p.Abort.Window), 1e9, float64(10*time.Minute))
 	between("min_samples", float64(p.Abort.MinSamples), 1, 1e6)
-	if p.API != API || p.Mode != profile.ModeDilation && p.Mode != profile.ModeOverlap {
+	if p.API != API || !p.Mode.Delays() {
 		t.Errorf("api %q, mode %q", p.API, p.Mode)
 	}
 }

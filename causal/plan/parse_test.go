@@ -35,7 +35,7 @@ var refused = []struct {
 	},
 	{
 		name: "unknown key in target", lines: []string{"target: {services: shop}"},
-		want: "line 7: target.services: unknown key: must be one of service, env, instances",
+		want: "line 7: target.services: unknown key: must be one of service, env, instances, watch",
 	},
 	{
 		name: "unknown key in instances", lines: []string{"target: {instances: {count: 3}}"},
@@ -55,7 +55,7 @@ var refused = []struct {
 	},
 	{
 		name: "unknown key in timing", lines: []string{"timing: {warm_up: 1s}"},
-		want: "line 7: timing.warm_up: unknown key: must be one of warmup, experiment, cooloff, min_progress, max_experiment",
+		want: "line 7: timing.warm_up: unknown key: must be one of warmup, experiment, cooloff, min_progress, max_experiment, epoch",
 	},
 	{
 		name: "unknown key in limits", lines: []string{"limits: {pre_span: 1ms}"},
@@ -68,6 +68,31 @@ var refused = []struct {
 	{
 		name: "unknown key in another case", lines: []string{"API: causal/v1"},
 		want: "line 7: API: unknown key: must be one of KEYS",
+	},
+	{
+		name: "epoch in another mode", lines: []string{"regions: [{scope: s, span: a}]", "timing: {epoch: 2s}"},
+		want: `line 7: timing.epoch 2s: must be given in mode "slowdown" only`,
+	},
+	{
+		name: "short epoch", lines: []string{"mode: slowdown", "regions: [{scope: s, span: a}]", "timing: {epoch: 1s}"},
+		want: "line 7: timing.epoch 1s: must be in [2s, 1m0s]",
+	},
+	{
+		name: "epoch below zero", lines: []string{"mode: slowdown", "regions: [{scope: s, span: a}]", "timing: {epoch: -2s}"},
+		want: "line 7: timing.epoch -2s: must be in [2s, 1m0s]",
+	},
+	{
+		name: "patterns of regions by the clock", lines: []string{"mode: slowdown", "timing: {epoch: 2s}", `regions: [{scope: s, span: "a*"}, {span: b}]`},
+		want: "line 5: regions[0] s:a*: must have a scope and a span without * and ?, in plans with timing.epoch: all processes must know the same regions\n" +
+			"line 5: regions[1] b: must have a scope and a span without * and ?, in plans with timing.epoch: all processes must know the same regions",
+	},
+	{
+		name: "watch without epoch", lines: []string{"target: {service: a, watch: [b]}"},
+		want: "line 7: target.watch: must be given with timing.epoch only: other experiments are chosen by each process itself",
+	},
+	{
+		name: "watch without service", lines: []string{"mode: slowdown", "regions: [{scope: s, span: a}]", "timing: {epoch: 2s}", "target: {watch: [b]}"},
+		want: "line 8: target.service: must be given with target.watch: it is the service that delays",
 	},
 	{
 		name: "repeated key", lines: []string{"seed: 1", `"seed": 2`},

@@ -62,6 +62,9 @@ type Target struct {
 	Env string `json:"env,omitempty" yaml:"env"`
 	// Instances chooses among the service's instances.
 	Instances Instances `json:"instances,omitzero" yaml:"instances"`
+	// Watch are further services, 16 at most, that delay nothing and count visits of the progress
+	// points, in plans with Timing.Epoch.
+	Watch []string `json:"watch,omitempty" yaml:"watch"`
 }
 
 // Instances chooses a part of a service's instances by a hash of service.instance.id
@@ -145,4 +148,9 @@ type Timing struct {
 	MinProgress int `json:"min_progress" yaml:"min_progress"`
 	// MaxExperiment is the most time an experiment is measured. By default 60 s.
 	MaxExperiment Duration `json:"max_experiment" yaml:"max_experiment"`
+	// Epoch is the length of an experiment by the clock, in mode slowdown, zero for none: which
+	// region is held in an epoch follows from the plan and the time since 1970, so that all
+	// processes that hold the plan do the same at the same time and what they count adds up. Clocks
+	// may be 250 ms apart. Then Experiment, MinProgress and MaxExperiment mean nothing.
+	Epoch Duration `json:"epoch,omitempty" yaml:"epoch"`
 }

@@ -128,7 +128,7 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 		c := Curve{Mode: first.Mode, Region: first.Region, Progress: first.Progress, Metric: first.Metric}
 		c.BasePeriod = medianDuration(periods)
 		if first.Mode == ModeSlowdown {
-			mergeSlopes(&c, same)
+			mergeSlopes(&c, same, profiles)
 			curves = append(curves, c)
 			continue
 		}

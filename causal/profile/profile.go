@@ -66,6 +66,9 @@ type Profile struct {
 	Tails []Tail `json:"tails,omitempty"`
 	// Tallies are the sums behind the curves, of throughput and of latency.
 	Tallies []Tally `json:"tallies,omitempty"`
+	// Epochs are what this process counted in each epoch of a plan by the clock, in the order of
+	// time: those of all processes that held the plan make the answer, see [Merge].
+	Epochs []Epoch `json:"epochs,omitempty"`
 	// Merged is how many profiles [Merge] has put together, zero for one that is of its own.
 	Merged int `json:"merged,omitempty"`
 	// Notes say what is missing, in plain words, and why: "no visits of progress point X".

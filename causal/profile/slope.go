@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -391,9 +392,11 @@ func (c Curve) savedWithoutSamples() bool {
 }
 
 // mergeSlopes pools the samples of several runs at each level, and answers anew at all of their
-// speed-ups. Where one was saved without its samples, the latest run answers alone.
-func mergeSlopes(c *Curve, same []Curve) {
-	if slices.ContainsFunc(same, Curve.savedWithoutSamples) { // there is nothing to pool
+// speed-ups. Where one was saved without its samples, the latest run answers alone. Processes that
+// held a plan by the clock answer together, from what they counted in its epochs.
+func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
+	together := c.setFromEpochs(profiles)
+	if !together && slices.ContainsFunc(same, Curve.savedWithoutSamples) { // there is nothing to pool
 		*c = same[len(same)-1]
 		return
 	}
@@ -412,24 +415,11 @@ func mergeSlopes(c *Curve, same []Curve) {
 			speedups[e.Speedup] = true
 		}
 	}
-	c.Own, c.Inside = medianDuration(own), slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
-	for level, slopes := range byLevel {
-		var samples, taken []float64
-		for _, s := range slopes {
-			samples = append(samples, s.Elasticities...)
-			taken = append(taken, s.Taken)
-		}
-		pooled := NewSlope(level, stats.Median(taken), samples)
-		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
-		c.Slopes = append(c.Slopes, pooled)
+	c.Inside = slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
+	if !together {
+		c.Own, c.Slopes = medianDuration(own), pooledSlopes(byLevel)
 	}
-	slices.SortFunc(c.Slopes, func(a, b Slope) int { return int(math.Copysign(1, a.Level-b.Level)) })
-	all := make([]float64, 0, len(speedups))
-	for s := range speedups {
-		all = append(all, s)
-	}
-	slices.Sort(all)
-	c.AnswerFromSlopes(all)
+	c.AnswerFromSlopes(slices.Sorted(maps.Keys(speedups)))
 	// What speaks against the runs' own numbers widens the answer, too.
 	for i := range c.Effects {
 		e := &c.Effects[i]
@@ -443,4 +433,20 @@ func mergeSlopes(c *Curve, same []Curve) {
 			e.Warnings = append(e.Warnings, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
 		}
 	}
+}
+
+// pooledSlopes are the slopes of several runs, with the samples of all.
+func pooledSlopes(byLevel map[float64][]Slope) (all []Slope) {
+	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
+		slopes := byLevel[level]
+		var samples, taken []float64
+		for _, s := range slopes {
+			samples = append(samples, s.Elasticities...)
+			taken = append(taken, s.Taken)
+		}
+		pooled := NewSlope(level, stats.Median(taken), samples)
+		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
+		all = append(all, pooled)
+	}
+	return all
 }

@@ -157,7 +157,7 @@ func TestDashboards(t *testing.T) {
 					if target.Datasource.Type == "jaeger" {
 						return s.jaeger.search(t, values.Replace(target.Service), values.Replace(target.Operation))
 					}
-					return s.prometheus.numbers(t, values.Replace(target.Expr))
+					return s.prometheus.ruled(t, values.Replace(target.Expr))
 				})
 				if target.Exemplar {
 					ask(t, what+": exemplars", func() (int, error) {
@@ -213,6 +213,16 @@ func (p *prometheus) numbers(t testing.TB, expression string) (n int, err error)
 		err = fmt.Errorf("%s: %v", expression, all)
 	}
 	return n, err
+}
+
+// ruled is numbers, for as long as it takes until rules have been evaluated.
+func (p *prometheus) ruled(t testing.TB, expression string) (n int, err error) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Second) {
+		n, err = p.numbers(t, expression)
+		if n > 0 || !strings.HasPrefix(expression, "otelprof:") || time.Now().After(deadline) {
+			return n, err
+		}
+	}
 }
 
 var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)

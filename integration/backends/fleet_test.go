@@ -82,7 +82,7 @@ func TestFleetLeverage(t *testing.T) {
 		}
 		for _, slope := range curve.Slopes {
 			want := leverageOf(profiles, curve, slope.Level)
-			expression := fmt.Sprintf(`otelprof:causal_leverage:ratio{job="shop", otelprof_causal_progress_point=%q, otelprof_region_name=%q, otelprof_causal_speedup="%g"}`,
+			expression := fmt.Sprintf(`otelprof:causal_leverage:ratio{otelprof_causal_progress_point=%q, otelprof_region_name=%q, otelprof_causal_speedup="%g"}`,
 				curve.Progress, curve.Region.Name, slope.Level)
 			var promql float64
 			eventually(t, 40*time.Second, func() error { // rules are evaluated each 15 s
@@ -132,9 +132,8 @@ func leverageOf(profiles []profile.Profile, of profile.Curve, level float64) flo
 				placed = t
 			}
 		}
-		part := float64(slowed.Visits) / float64(placed.Visits)
-		excess += slowed.Effective.Seconds() - part*placed.Effective.Seconds()
-		taken += slowed.Delay.Seconds() - part*placed.Delay.Seconds()
+		excess += slowed.Effective.Seconds() - float64(slowed.Visits)/float64(placed.Visits)*placed.Effective.Seconds()
+		taken += slowed.Delay.Seconds() - float64(slowed.Own)/float64(placed.Own)*placed.Delay.Seconds()
 	}
 	return excess / taken
 }

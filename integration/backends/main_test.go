@@ -62,6 +62,7 @@ func backend(t testing.TB, name string) string {
 // builds are those of our own programs, by package.
 var builds = map[string]func() (string, error){
 	"otelprof": sync.OnceValues(func() (string, error) { return build(root, "./cmd/otelprof") }),
+	"pair":     sync.OnceValues(func() (string, error) { return build(".", "./pair") }),
 	"shop":     sync.OnceValues(func() (string, error) { return build(filepath.Join(root, "examples"), "./shop") }),
 }
 

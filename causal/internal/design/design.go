@@ -2,7 +2,10 @@
 // package causal draws them up by these, and package plan counts beforehand what they cost.
 package design
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// MaxRegions is the number of regions that a plan examines at most.
@@ -33,9 +36,33 @@ const (
 	SettlingRequests = 3
 	// SettlingMeans is how many times their mean it settles for at most.
 	SettlingMeans = 10
+	// EpochSkew is how far the clocks of two processes may lie apart, ns: for so long an epoch is not
+	// counted where it begins and where it ends.
+	EpochSkew = 250_000_000
 	// NothingElasticity is that of a region which brings less than 2 points at a half.
 	NothingElasticity = 0.04
 )
+
+// LevelsUpTo are the levels of a plan whose largest speed-up is most, in [0, 1]: none is above it.
+func LevelsUpTo(most float64) []float64 {
+	levels := slices.Clone(SlowdownLevels)
+	for i := range levels {
+		levels[i] = min(levels[i], most)
+	}
+	return slices.Compact(levels)
+}
+
+// SlowdownLoss is which part of the throughput rounds of slow-downs take at most, if a region takes
+// the part elasticity of a program's time: what takes a part of the time longer makes the whole at
+// most that part longer.
+func SlowdownLoss(levels []float64, zeroWeight, elasticity float64) float64 {
+	sum := 0.0
+	for _, level := range levels {
+		sum += level
+	}
+	longer := elasticity * sum / float64(len(levels)+OverlapZeros(len(levels), zeroWeight))
+	return longer / (1 + longer)
+}
 
 // OverlapZeros returns how many experiments without delay stand beside so many with delay in mode
 // overlap: as many as have that weight in [0.1, 0.9], and at least one for two.

@@ -16,12 +16,10 @@ import (
 
 // Levels are those at which regions are slowed down.
 func (run *Run) Levels() []float64 {
-	most := slices.Max(run.Grid) / 100
-	levels := slices.Clone(design.SlowdownLevels)
-	for i := range levels {
-		levels[i] = min(levels[i], most)
+	if run.Plan.ByClock() {
+		return experiment.LevelsOf(run.Plan)
 	}
-	return slices.Compact(levels)
+	return design.LevelsUpTo(slices.Max(run.Grid) / 100)
 }
 
 func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []profile.Region, point int, due func()) (curves []profile.Curve) {

@@ -40,6 +40,10 @@ func (run *Run) Loop(ctx context.Context) {
 		return
 	}
 	run.warm = classes.Usages()
+	if run.Plan.ByClock() {
+		run.followClock(ctx)
+		return
+	}
 	began := time.Now()
 	for iteration := 0; !run.givesUp(); {
 		arms := run.Round(speedups, rng)
@@ -109,7 +113,7 @@ func (run *Run) prepare(ctx context.Context) bool {
 	if !run.warmUp(ctx) || run.givesUp() {
 		return false
 	}
-	for !run.Breaker.Baseline(time.Now()) {
+	for !run.Breaker.Baseline(time.Now()) && !run.CountsOnly {
 		run.say(fmt.Sprintf("waiting for %d root spans, to know what is normal before anything is delayed", run.Breaker.Rules.MinSamples))
 		if !run.pause(ctx, Tick) {
 			return false

@@ -41,13 +41,13 @@ func (run *Run) Profile(due func()) profile.Profile {
 		p.Handover = Handover()
 		p.Waiting = experiment.WaitingOf(experiments)
 	}
-	p.Tallies = run.tallies(regions, experiments, latency)
-	p.Notes = append(run.notes(regions), meant(regions)...)
+	p.Tallies, p.Epochs = run.tallies(regions, experiments, latency), run.epochs(regions, experiments)
+	p.Notes = slices.Concat(run.notes(regions), meant(regions), run.unseen(regions))
 	if note := warmed.note(run.Plan.Mode); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
 	for point, progress := range run.Plan.Progress {
-		if futile.Code == "" && !slices.ContainsFunc(experiments, func(e experiment.Experiment) bool { return e.Passages[point].Visits > 0 }) {
+		if futile.Code == "" && !run.Plan.ByClock() && !slices.ContainsFunc(experiments, func(e experiment.Experiment) bool { return e.Passages[point].Visits > 0 }) {
 			p.Notes = append(p.Notes, fmt.Sprintf("no experiment with a visit of progress point %q yet", progress.Span))
 			continue
 		}

@@ -54,9 +54,12 @@ type Run struct {
 	panics    sync.Once   // of which the first is logged
 	Done      chan struct{}
 
+	CountsOnly bool // other processes delay, in a plan by the clock; set before the run begins
+
 	// Of the run's goroutine.
 	processors int
 	swept      int64
+	idle       bool   // nothing is delayed in this epoch
 	idleAt     [2]int // regions and experiments for which there was nothing to measure
 
 	Verdicts atomic.Pointer[verdicts]
@@ -133,6 +136,9 @@ func NewRun(p *plan.Plan, c Settings, now time.Time) (*Run, error) {
 	}
 	r.Verdicts.Store(new(verdicts))
 	r.numbers.Store(&map[profile.Region]int{})
+	if p.ByClock() {
+		r.enrollAll()
+	}
 	return r, nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -77,9 +78,12 @@ func (run *Run) newSlowdown(a experiment.Arm) *slowdown {
 	v := &slowdown{run: run, region: a.Spared, class: classes.Intern(key), placebo: a.Speedup == 0}
 	v.Mark()
 	work := run.workOf(key)
-	level := a.Speedup
+	level := min(a.Speedup, slices.Max(run.Grid)/100)
 	if v.placebo {
 		level = design.SlowdownLevels[0]
+	}
+	if run.idle {
+		level = 0
 	}
 	each := run.affordable(a.Spared, level*work.own)
 	most := run.longestHold()

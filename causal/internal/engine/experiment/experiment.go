@@ -11,6 +11,7 @@ import (
 type Experiment struct {
 	Arm
 	Iteration int
+	Epoch     int64         // its number, in a plan by the clock
 	At        time.Duration // since the run began: when the arm was put in force
 	Settled   time.Duration // after that: when it began to be measured
 	Duration  time.Duration

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
@@ -23,8 +24,9 @@ var Command = &command.Command{
 	Short: "Render causal profiles: what speeding up a region would bring",
 	Long: `
 A FILE is a profile as JSON; - is standard input. A URL, or HOST:PORT, is that of a viewer, or of its
-/api/v1/causal/profile; without an argument it is that in OTELPROF_URL. Several profiles are merged: their samples are pooled. docs/causal.md
-tells how to read what comes out.
+/api/v1/causal/profile; without an argument it is that in OTELPROF_URL. Several profiles are merged: their samples are pooled, and what
+processes counted for a plan by the clock adds up. A URL that does not answer is left out, with a
+note. docs/causal.md says how to read what comes out.
 
 With -prometheus the profile is put together from the metrics that programs have exported: the
 effects of one instance are its own, those of several their mean, weighted by the inverse
@@ -99,15 +101,27 @@ func readProfiles(c *command.Call, names []string, timeout time.Duration) (profi
 		return profile.Profile{}, command.Usagef("-: must be given once")
 	}
 	client.WarnOfRepeats(c.Stderr, names)
-	profiles := make([]profile.Profile, len(names))
+	profiles, errs := make([]profile.Profile, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
 	for i, name := range names {
-		p, err := readProfile(c, name, timeout)
-		if err != nil {
+		wg.Go(func() { profiles[i], errs[i] = readProfile(c, name, timeout) })
+	}
+	wg.Wait()
+	var found []profile.Profile
+	var notes []string
+	for i, name := range names {
+		switch err := errs[i]; {
+		case err == nil:
+			found = append(found, profiles[i])
+		case client.IsURL(name) && slices.Contains(errs, nil): // one of many instances may be gone
+			notes = append(notes, fmt.Sprintf("%s is left out: %v", name, err))
+		default:
 			return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 		}
-		profiles[i] = p
 	}
-	return profile.Merge(profiles...), nil
+	p := profile.Merge(found...)
+	p.Notes = append(slices.Clip(p.Notes), notes...)
+	return p, nil
 }
 
 func readProfile(c *command.Call, name string, timeout time.Duration) (profile.Profile, error) {

@@ -49,8 +49,18 @@ func (s *stretch) add(d stretch, sign float64) {
 	s.placed.add(d.placed, sign)
 }
 
-// whole reports whether there is something to compare.
-func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 0 && s.slowed.own > 0 }
+// whole reports whether there are visits to compare.
+func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 0 }
+
+// holding is what an instance without visits held the region for, where so many times as many
+// visits were counted elsewhere as in the placebos.
+func (s stretch) holding(visits float64) contrast {
+	c := contrast{taken: s.slowed.delay, own: s.slowed.own, placed: s.placed.own * visits}
+	if s.placed.own > 0 {
+		c.taken -= s.placed.delay * s.slowed.own / s.placed.own
+	}
+	return c
+}
 
 // A contrast is what stretches of all instances come to: the time of visits, what it would have
 // been with the region as it is, and the delay and own time. Each instance is compared with its own
@@ -120,9 +130,11 @@ func total(blocks []block) (sum contrast, byInstance map[int]stretch) {
 	return sum, byInstance
 }
 
-// pseudoValues are the jackknife's, as [stats.PseudoValues], in time linear in the blocks.
-func pseudoValues(blocks []block, of func(contrast) float64) []float64 {
+// pseudoValues are the jackknife's, as [stats.PseudoValues], in time linear in the blocks. Held is
+// what instances without visits did, which others counted.
+func pseudoValues(blocks []block, held contrast, of func(contrast) float64) []float64 {
 	sum, byInstance := total(blocks)
+	sum = sum.plus(held, +1)
 	n, all := float64(len(blocks)), of(sum)
 	if n == 1 {
 		return []float64{all}
@@ -165,7 +177,7 @@ type slopes struct {
 // slopesOf estimates from the histories of a region's cells, by instance and level; level 0 is that
 // of the placebos.
 func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
-	byLevel := map[float64][]block{}
+	byLevel, holders := map[float64][]block{}, map[float64][]stretch{}
 	for i, instance := range slices.Sorted(maps.Keys(byInstance)) {
 		histories := byInstance[instance]
 		placed := histories[0].rises()
@@ -173,9 +185,14 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 			if level == 0 {
 				continue
 			}
-			for _, one := range wholeOnes(h.rises(), placed) {
+			whole, rest := wholeOnes(h.rises(), placed)
+			for _, one := range whole {
 				s.all.add(one.slowed, +1)
 				byLevel[level] = append(byLevel[level], block{one.at, i, one})
+			}
+			if len(whole) == 0 {
+				s.all.own += rest.slowed.own
+				holders[level] = append(holders[level], rest)
 			}
 		}
 	}
@@ -183,12 +200,17 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 		blocks := byLevel[level]
 		slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(a.at, b.at) })
 		sum, _ := total(blocks)
+		var held contrast
+		for _, h := range holders[level] {
+			held = held.plus(h.holding(visitsOf(blocks)), +1)
+		}
+		sum = sum.plus(held, +1)
 		if sum.slower() <= 0 { // it was not slower: what that costs is not known
 			continue
 		}
-		slope := profile.NewSlope(level, sum.slower(), pseudoValues(blocks, contrast.elasticity))
+		slope := profile.NewSlope(level, sum.slower(), pseudoValues(blocks, held, contrast.elasticity))
 		if len(blocks) >= stats.LeastSamples {
-			ratio := stats.Summarize(pseudoValues(blocks, contrast.rerouted))
+			ratio := stats.Summarize(pseudoValues(blocks, held, contrast.rerouted))
 			slope.VisitRatio, slope.VisitRatioErr = ratio.Mean, ratio.StdErr
 		}
 		if most := max(math.Abs(slope.Lo), math.Abs(slope.Hi)); most < mostElasticity {
@@ -215,9 +237,18 @@ func (s slopes) setOn(c *profile.Curve) {
 	}
 }
 
+// visitsOf is how many times as many visits there were with the region slower as in its placebos.
+func visitsOf(blocks []block) float64 {
+	var sum stretch
+	for _, b := range blocks {
+		sum.add(b.stretch, +1)
+	}
+	return sum.slowed.visits / sum.placed.visits
+}
+
 // wholeOnes puts what rose in both cells together, as long as it takes to have something to
-// compare. What is left over at the end goes to the last.
-func wholeOnes(slowed, placed map[float64]counts) (all []stretch) {
+// compare. What is left over at the end goes to the last, and is the rest where there is none.
+func wholeOnes(slowed, placed map[float64]counts) (all []stretch, rest stretch) {
 	times := slices.AppendSeq(slices.Collect(maps.Keys(slowed)), maps.Keys(placed))
 	slices.Sort(times)
 	var open stretch
@@ -232,7 +263,7 @@ func wholeOnes(slowed, placed map[float64]counts) (all []stretch) {
 	if len(all) > 0 {
 		all[len(all)-1].add(open, +1)
 	}
-	return all
+	return all, open
 }
 
 // histories asks how the counters of slow-downs rose: for as long as a plan lasts at most, in steps

@@ -1,0 +1,197 @@
+package profile
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/stats"
+)
+
+func (e Epoch) count(progress string, metric Metric) EpochCount {
+	for _, c := range e.Counts {
+		if c.Progress == progress && c.Metric == metric {
+			return c
+		}
+	}
+	return EpochCount{}
+}
+
+// beside is how many epochs away placebos may be from what is compared with them.
+const beside = 2
+
+// placebo returns the next epoch of one process in a direction in which nothing was held, if it
+// has something to compare, and its weight among two: by how near it is.
+func placebo(all []Epoch, from, direction int, has func(Epoch) bool) (e Epoch, distance int64) {
+	for i := from + direction; i >= 0 && i < len(all); i += direction {
+		away := (all[i].Number - all[from].Number) * int64(direction)
+		if away > beside {
+			break
+		}
+		if all[i].Level == 0 && has(all[i]) {
+			return all[i], away
+		}
+	}
+	return Epoch{}, 0
+}
+
+// placebos is the mean of a value in the placebos next to an epoch, on the line between the two, so
+// that what grows steadily cancels; not known without one.
+func placebos(all []Epoch, i int, has func(Epoch) bool, value func(Epoch) float64) (mean float64, known bool) {
+	before, back := placebo(all, i, -1, has)
+	after, ahead := placebo(all, i, +1, has)
+	switch {
+	case back == 0 && ahead == 0:
+		return 0, false
+	case back == 0:
+		return value(after), true
+	case ahead == 0:
+		return value(before), true
+	}
+	w := float64(ahead) / float64(back+ahead)
+	return w*value(before) + (1-w)*value(after), true
+}
+
+// A gain is what all processes counted in epochs in which one region was held: the time of visits,
+// what it would have been, and the delay and own time.
+type gain struct {
+	visits, time, base float64
+	taken, own         float64
+	placedOwn          float64 // what own would have been
+}
+
+func (g *gain) add(d gain, sign float64) {
+	g.visits += sign * d.visits
+	g.time += sign * d.time
+	g.base += sign * d.base
+	g.taken += sign * d.taken
+	g.own += sign * d.own
+	g.placedOwn += sign * d.placedOwn
+}
+
+func (g gain) slower() float64 {
+	if g.own <= 0 {
+		return 0
+	}
+	return max(0, g.taken/g.own)
+}
+
+func (g gain) elasticity() float64 {
+	if s := g.slower(); s > 0 && g.base > 0 {
+		return (g.time/g.base - 1) / s
+	}
+	return 0
+}
+
+// rerouted is by which part there was more of the region for each visit, for each part by which it
+// was slower.
+func (g gain) rerouted() float64 {
+	if s := g.slower(); s > 0 && g.placedOwn > 0 && g.time > 0 {
+		return (g.own/g.placedOwn*g.time/g.base - 1) / s
+	}
+	return 0
+}
+
+// count adds what an epoch of one process says of a progress point, beside its own placebos: one
+// process may have more to do than another, and may come later.
+func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
+	here := all[i].count(progress, metric)
+	if here.Visits == 0 {
+		return
+	}
+	each, known := placebos(all, i, func(e Epoch) bool { return e.count(progress, metric).Visits > 0 }, func(e Epoch) float64 {
+		c := e.count(progress, metric)
+		return float64(c.Sum) / float64(c.Visits)
+	})
+	if known {
+		g.visits += float64(here.Visits)
+		g.time += float64(here.Sum)
+		g.base += float64(here.Visits) * each
+	}
+}
+
+// hold adds what an epoch of one process says of the region: for how much longer its callers were
+// held than in its placebos.
+func (g *gain) hold(all []Epoch, i int) {
+	here := all[i]
+	if here.Own <= 0 {
+		return
+	}
+	same := func(e Epoch) bool { return e.Region == here.Region && e.Own > 0 }
+	part, _ := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
+	own, _ := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Own) })
+	g.own += float64(here.Own)
+	g.taken += float64(here.Taken) - part*float64(here.Own)
+	g.placedOwn += own
+}
+
+// A moment is an epoch of a plan.
+type moment struct {
+	plan   string
+	number int64
+}
+
+// gains are what all processes counted about a question, by level, in the order of time. An epoch
+// without a process that may have held the region, or without visits, is left out.
+func gains(profiles []Profile, q question) map[float64][]gain {
+	sums := map[float64]map[moment]*gain{}
+	for _, p := range profiles {
+		for i, e := range p.Epochs {
+			if e.Level == 0 || e.Region != q.region {
+				continue
+			}
+			if sums[e.Level] == nil {
+				sums[e.Level] = map[moment]*gain{}
+			}
+			at := moment{p.PlanHash, e.Number}
+			if sums[e.Level][at] == nil {
+				sums[e.Level][at] = &gain{}
+			}
+			sums[e.Level][at].count(p.Epochs, i, q.progress, q.metric)
+			sums[e.Level][at].hold(p.Epochs, i)
+		}
+	}
+	all := map[float64][]gain{}
+	for level, byMoment := range sums {
+		for _, at := range slices.SortedFunc(maps.Keys(byMoment), func(a, b moment) int {
+			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.plan, b.plan))
+		}) {
+			if g := *byMoment[at]; g.visits > 0 && g.own > 0 && g.base > 0 {
+				all[level] = append(all[level], g)
+			}
+		}
+	}
+	return all
+}
+
+// setFromEpochs replaces the slopes of a curve by those of all processes together, and reports
+// whether there are any. How sure they are follows from how epochs differ.
+func (c *Curve) setFromEpochs(profiles []Profile) bool {
+	byLevel := gains(profiles, c.question())
+	var total gain
+	var slopes []Slope
+	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
+		of := byLevel[level]
+		var sum gain
+		for _, g := range of {
+			sum.add(g, +1)
+			total.add(g, +1)
+		}
+		if sum.slower() <= 0 {
+			continue
+		}
+		s := NewSlope(level, sum.slower(), stats.PseudoValues(of, (*gain).add, gain.elasticity))
+		if len(of) >= stats.LeastSamples && c.metric() == MetricThroughput {
+			ratio := stats.Summarize(stats.PseudoValues(of, (*gain).add, gain.rerouted))
+			s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr
+		}
+		slopes = append(slopes, s)
+	}
+	if len(slopes) == 0 {
+		return false
+	}
+	c.Slopes = slopes
+	c.Own, c.BasePeriod = time.Duration(total.own/total.visits), time.Duration(total.base/total.visits)
+	return true
+}
