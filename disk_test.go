@@ -25,7 +25,7 @@ func again(f func() bool) {
 // The application's logs go through OpenTelemetry to a data folder that cannot be written to any
 // more. Each goroutine that logs goes on, what is lost is counted, and Shutdown keeps to its
 // context.
-func TestDiskThatFailsFreezesNobody(t *testing.T) {
+func TestDiskThatFailsFreezesNoCaller(t *testing.T) {
 	for name, fail := range map[string]func(dir string){
 		"a folder in place of the file": func(dir string) {
 			path := filepath.Join(dir, "logs.jsonl")

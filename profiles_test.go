@@ -114,7 +114,7 @@ func TestSetupProcessContext(t *testing.T) {
 		t.Fatalf("no process context: %q", l.warnings())
 	}
 	if s := p.Stacks().Stats(); s.State != stacks.Paused {
-		t.Errorf("stacks are %s, want paused: nobody asked for samples", s.State)
+		t.Errorf("stacks are %s, want paused: no request for samples", s.State)
 	}
 	_, span := p.TracerProvider().Tracer("test").Start(t.Context(), "op")
 	c := span.SpanContext()

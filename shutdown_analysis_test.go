@@ -3,7 +3,6 @@ package otelprof
 import (
 	"context"
 	"errors"
-	"flag"
 	"slices"
 	"sync"
 	"testing"
@@ -11,15 +10,14 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
-
-var long = flag.Bool("long", false, "measure how long Shutdown takes during an analysis, on a machine with nothing else to do")
 
 // An analysis that goes on keeps no Shutdown: it ends with it, and that is no error. With -long the
 // median of several takes 50 ms at most until Record has returned.
 func TestShutdownDuringAnAnalysis(t *testing.T) {
 	rounds := 1
-	if *long {
+	if *thorough.Rounds {
 		rounds = 7
 	}
 	var took []time.Duration
@@ -29,7 +27,7 @@ func TestShutdownDuringAnAnalysis(t *testing.T) {
 	slices.Sort(took)
 	median := took[rounds/2]
 	t.Logf("Record returned %v after Shutdown was called, the median of %v", median, took)
-	if *long && median > 50*time.Millisecond {
+	if *thorough.Rounds && median > 50*time.Millisecond {
 		t.Errorf("Record returned %v after Shutdown was called, the median of %d, want 50ms at most", median, rounds)
 	}
 }

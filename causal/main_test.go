@@ -2,7 +2,6 @@ package causal
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -17,16 +16,13 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
-// long has tests take as long, and as many rounds, as they should in the night; without it this
-// package's tests take 20 s at most.
-var long = flag.Bool("long", false, "take the time, and the rounds, that are thorough")
-
 // thoroughly is much with -long, else little.
 func thoroughly(much, little int) int {
-	if *long {
+	if *thorough.Rounds {
 		return much
 	}
 	return little

@@ -17,6 +17,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -207,7 +208,7 @@ func TestRecordsByItself(t *testing.T) {
 			t.Fatalf("the next window is due %v after the first span, want 2s", next)
 		}
 	}
-	if !*long {
+	if !*thorough.Rounds {
 		return
 	}
 	select {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -31,7 +32,7 @@ var plantedCauses = []planted{
 // TestPlantedTail plants causes of slow requests, and looks whether the tail names each first; with
 // -count=4 twenty times.
 func TestPlantedTail(t *testing.T) {
-	if !*long {
+	if !*thorough.Rounds {
 		t.Skip("takes a minute: with -long")
 	}
 	const rounds = 5

@@ -114,7 +114,7 @@ func TestRecorderCollected(t *testing.T) {
 	}
 	for deadline := time.Now().Add(10 * time.Second); !released(); {
 		if time.Now().After(deadline) {
-			t.Fatal("a recorder that nobody can reach was not released")
+			t.Fatal("a recorder that is out of reach was not released")
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)

@@ -3,7 +3,6 @@ package spans_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -21,17 +20,16 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
-
-var long = flag.Bool("long", false, "compare many more random programs")
 
 // TestRandomProgramsSeeTheSDK runs random programs on the SDK alone and on the wrapped one. Both
 // export the same, show the program the same, and inject the same headers; and regions and sessions
 // agree with what is exported.
 func TestRandomProgramsSeeTheSDK(t *testing.T) {
 	n := 1200
-	if *long {
+	if *thorough.Rounds {
 		n = 30_000
 	}
 	agreed := 0

@@ -183,6 +183,6 @@ func TestCoarseBuckets(t *testing.T) {
 		}
 	})
 	if cumulativeOf(nil, coarseBuckets) == nil || cumulativeOf(nil, noBuckets) != nil {
-		t.Error("no distribution has no buckets, and is absent only where nobody asks")
+		t.Error("no distribution has no buckets, and is absent only where it is not asked for")
 	}
 }

@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"context"
-	"flag"
 	"maps"
 	"math"
 	"net/http"
@@ -16,18 +15,17 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-var long = flag.Bool("long", false, "ask a program of many goroutines, which takes a minute")
-
 // TestNoRequestStopsTheProgramForLong asks, among 100,000 goroutines, for all that is answered
 // without a token, and looks at how long all goroutines were stopped meanwhile, but for garbage
 // collections. A busy machine makes a stop longer: the least of some tries counts.
 func TestNoRequestStopsTheProgramForLong(t *testing.T) {
-	if !*long {
+	if !*thorough.Rounds {
 		t.Skip("takes a minute: -long")
 	}
 	const n, tries, most = 100_000, 8, time.Millisecond

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/causal/internal/plantest"
+	_ "github.com/otelprof/otelprof/internal/testutil/thorough" // -long
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

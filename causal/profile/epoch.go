@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
@@ -27,6 +28,17 @@ type EpochCount struct {
 	// each were the quantile.
 	Visits uint64        `json:"visits"`
 	Sum    time.Duration `json:"sum_ns"`
+}
+
+func validateEpochs(v *validate.Errors, all []Epoch) {
+	for i, e := range all {
+		if v.Full() {
+			return
+		}
+		at := fmt.Sprintf("epochs[%d]", i)
+		e.validate(v, at)
+		v.That(i == 0 || e.Number > all[i-1].Number, at+".epoch", e.Number, "must rise")
+	}
 }
 
 func (e Epoch) validate(v *validate.Errors, at string) {

@@ -125,13 +125,7 @@ func (p *Profile) validate() error {
 			break
 		}
 	}
-	for i, e := range p.Epochs {
-		if v.Full() {
-			break
-		}
-		e.validate(v, fmt.Sprintf("epochs[%d]", i))
-		v.That(i == 0 || e.Number > p.Epochs[i-1].Number, fmt.Sprintf("epochs[%d].epoch", i), e.Number, "must rise")
-	}
+	validateEpochs(v, p.Epochs)
 	for i, t := range p.Tallies {
 		if v.Full() {
 			break

@@ -18,6 +18,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
+	_ "github.com/otelprof/otelprof/internal/testutil/thorough" // -long
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

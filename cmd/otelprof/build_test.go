@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // The first of these builds compiles the standard library anew, which takes a minute or so; later
@@ -52,7 +53,7 @@ func full(t *testing.T) {
 
 // build runs the scripts of a folder, with the go command's caches as they are.
 func build(t *testing.T, dir string) {
-	if !*long && os.Getenv("OTELPROF_TEST_BUILDS") == "" {
+	if !*thorough.Rounds && os.Getenv("OTELPROF_TEST_BUILDS") == "" {
 		t.Skip("compiles the standard library; -long runs it, as make test-long does")
 	}
 	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOTOOLCHAIN").Output()

@@ -8,10 +8,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// long has tests run that take minutes where the go command has not built the standard library for
-// them before.
-var long = flag.Bool("long", false, "take the time, and the rounds, that are thorough")
-
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
 func TestMain(m *testing.M) {

@@ -258,8 +258,10 @@ func TestAgain(t *testing.T) {
 		took time.Duration
 		want bool
 	}{
-		{&predictions, time.Hour, true}, {&predictions, time.Second, false},
-		{&windows, time.Second, true}, {&windows, time.Second, true},
+		{&predictions, time.Hour, true},
+		{&predictions, time.Second, false},
+		{&windows, time.Second, true},
+		{&windows, time.Second, true},
 	} {
 		if got := l.again(tc.t, time.Now().Add(-tc.took)); got != tc.want {
 			t.Errorf("again after %v = %v, want %v", tc.took, got, tc.want)

@@ -65,8 +65,8 @@ func answers(a answer) func(context.Context, *bench) (func(), error) {
 func network() []fault {
 	return []fault{
 		{name: "none", what: "nothing is wrong"},
-		{name: "starting", what: "the first seconds, while somebody reads the causal profile", young: true, watched: true},
-		{name: "watched", what: "a minute in which somebody reads the causal profile", lasts: time.Minute, watched: true},
+		{name: "starting", what: "the first seconds, while the causal profile is read", young: true, watched: true},
+		{name: "watched", what: "a minute in which the causal profile is read", lasts: time.Minute, watched: true},
 		{name: "collector_down", what: "nothing listens", begin: func(_ context.Context, b *bench) (func(), error) {
 			_ = b.collector.server.Close()
 			return nil, nil

@@ -37,7 +37,7 @@ func (m *model) pick(t *rapid.T, which func(*worker) bool) *worker {
 		}
 	}
 	if len(able) == 0 {
-		t.Skip("nobody can")
+		t.Skip("no goroutine can")
 	}
 	return rapid.SampledFrom(able).Draw(t, "worker")
 }

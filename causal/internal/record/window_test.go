@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/testutil"
+	_ "github.com/otelprof/otelprof/internal/testutil/thorough" // -long
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

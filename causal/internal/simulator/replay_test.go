@@ -15,6 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/replay"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // A replayed is how far the replay of a recording is off, in points.
@@ -158,7 +159,7 @@ func randomSeeds() uint64 {
 	switch {
 	case *randomPrograms > 0:
 		return randomSeeds()
-	case *long:
+	case *thorough.Rounds:
 		return 60
 	}
 	return perKind

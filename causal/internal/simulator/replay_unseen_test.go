@@ -1,15 +1,13 @@
 package simulator
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
-
-var long = flag.Bool("long", false, "try all programs")
 
 // A bounded is an answer of replay about a program's throughput, and the truth.
 type bounded struct {
@@ -174,7 +172,7 @@ func TestReplayMoreProcessors(t *testing.T) {
 		{"alone", computingAlone(4, 300*us), 1, 2, false},
 		{"alone, from 2", computingAlone(8, 300*us), 2, 4, true},
 	} {
-		if p.long && !*long {
+		if p.long && !*thorough.Rounds {
 			continue
 		}
 		for _, build := range []string{"stock", "otelprof"} {

@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 	"github.com/otelprof/otelprof/causal/remote/opamp"
+	_ "github.com/otelprof/otelprof/internal/testutil/thorough" // -long
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

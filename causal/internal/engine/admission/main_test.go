@@ -1,21 +1,18 @@
 package admission
 
 import (
-	"flag"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
-
-// long has tests take as many rounds as they should in the night.
-var long = flag.Bool("long", false, "take the rounds that are thorough")
 
 // thoroughly is much with -long, else little.
 func thoroughly(much, little int) int {
-	if *long {
+	if *thorough.Rounds {
 		return much
 	}
 	return little

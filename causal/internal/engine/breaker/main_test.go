@@ -1,18 +1,16 @@
 package breaker
 
 import (
-	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
-)
 
-// long has tests take as many rounds as they should in the night.
-var long = flag.Bool("long", false, "take the rounds that are thorough")
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
+)
 
 // thoroughly is much with -long, else little.
 func thoroughly(much, little int) int {
-	if *long {
+	if *thorough.Rounds {
 		return much
 	}
 	return little

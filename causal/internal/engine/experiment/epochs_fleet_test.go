@@ -1,17 +1,17 @@
 package experiment
 
 import (
-	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/profile"
-)
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-// long has simulations take as many rounds as it takes to see what they hold.
-var long = flag.Bool("long", false, "take the time, and the rounds, that are thorough")
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
+)
 
 // A fleetWorld is so many instances of a service that is entered, which answer requests one after
 // the other, and as many of one behind it that takes a part share of the time.
@@ -135,7 +135,7 @@ func TestEpochFleets(t *testing.T) {
 		{"100, 5 % of them delay", fleetWorld{instances: 100, apart: 250 * time.Millisecond, partial: 0.05}, 20},
 		{"1,000", fleetWorld{instances: 1000, apart: 250 * time.Millisecond, lost: 0.05, restarts: 0.1, killed: 0.05}, 4},
 	}
-	if *long {
+	if *thorough.Rounds {
 		for i := range rows {
 			rows[i].tries *= 5
 		}
@@ -171,5 +171,42 @@ func TestEpochFleets(t *testing.T) {
 	}
 	if float64(covered) < 0.93*float64(answers) {
 		t.Errorf("%d of %d intervals hold the truth, want 93 %%", covered, answers)
+	}
+}
+
+// TestEpochSeries prints how many series an instance exports for a plan: what Prometheus must hold
+// is so many for each instance, however long the plan lasts.
+func TestEpochSeries(t *testing.T) {
+	for _, tc := range []struct{ regions, points, want int }{{1, 1, 15}, {4, 1, 60}, {8, 2, 240}, {64, 16, 10_000}} {
+		p := profile.Profile{PlanHash: "p", Mode: profile.ModeSlowdown}
+		e := NewEpochs(byClock(tc.regions, 1))
+		for region := range tc.regions {
+			for _, level := range append([]float64{0}, e.levels...) {
+				for point := range tc.points {
+					p.Tallies = append(p.Tallies, profile.Tally{
+						Mode: profile.ModeSlowdown, Region: profile.Region{Scope: "stock", Name: fmt.Sprint("query ", region)}, Speedup: level,
+						Progress: fmt.Sprint("GET /", point), Visits: 1, Effective: 1, Delay: 1, Delays: 1, Own: 1,
+					})
+				}
+			}
+		}
+		scopes, err := profile.NewProducer(func() profile.Profile { return p }).Produce(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		series := 0
+		for _, m := range scopes[0].Metrics {
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				series += len(data.DataPoints)
+			case metricdata.Sum[float64]:
+				series += len(data.DataPoints)
+			}
+		}
+		const each = 3 << 10 // bytes of Prometheus's memory for a series, by its own rule of thumb
+		t.Logf("%2d regions, %2d progress points: %5d series for each instance; 1,000 instances: %.1f GB of Prometheus", tc.regions, tc.points, series, float64(series)*1000*each/1e9)
+		if series != tc.want {
+			t.Errorf("%d regions, %d points: %d series, want %d", tc.regions, tc.points, series, tc.want)
+		}
 	}
 }

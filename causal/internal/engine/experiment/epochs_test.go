@@ -27,7 +27,7 @@ func TestEpochsAreTheSameEverywhere(t *testing.T) {
 		t.Errorf("the epoch of %v begins %v", at, got)
 	}
 	done := map[Arm]int{}
-	lost, epochs := 0.0, int64(100*(one.arms+one.rest))
+	lost, epochs := 0.0, 100*(one.arms+one.rest)
 	first -= first % (one.arms + one.rest)
 	for n := first + epochs - 1; n >= first; n-- {
 		other.Arm(n)
