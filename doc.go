@@ -37,6 +37,7 @@
 //
 //	OTELPROF_VIEWER           host:port, or off WithViewer
 //	OTELPROF_VIEWER_TOKEN_FILE file             viewer.WithToken, with what is in the file
+//	OTELPROF_PROMETHEUS       URL               viewer.WithPrometheus
 //	OTELPROF_DATA_DIR         folder            WithDataDir
 //	OTELPROF_PLAN_FILE        file              WithPlanFile
 //	OTELPROF_PLAN_URL         https URL         WithPlanURL

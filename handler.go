@@ -59,7 +59,7 @@ func (p *Profiler) serve(c config) error {
 	if err != nil {
 		leftOut(c, "the viewer's token", err)
 	}
-	h, err := p.Handler(slices.Concat(token, c.viewerOptions)...)
+	h, err := p.Handler(slices.Concat(token, p.viewerPrometheus(c), c.viewerOptions)...)
 	if err != nil {
 		return err
 	}
@@ -72,6 +72,20 @@ func (p *Profiler) serve(c config) error {
 		c.logger.Info("otelprof: viewer", slog.String("url", p.server.URL()))
 	}
 	return nil
+}
+
+// viewerPrometheus is the option that the environment asks for, none where it does not.
+func (p *Profiler) viewerPrometheus(c config) []viewer.Option {
+	address := os.Getenv(envPrometheus)
+	if address == "" {
+		return nil
+	}
+	all := []viewer.Option{viewer.WithPrometheus(address)}
+	if _, err := p.Handler(all...); err != nil {
+		leftOut(c, envPrometheus, err)
+		return nil
+	}
+	return all
 }
 
 // viewerToken is the option that the environment asks for, none where it does not.

@@ -171,3 +171,17 @@ func TestViewerTokenFromEnv(t *testing.T) {
 		}
 	}
 }
+
+// The Prometheus that the environment names is the page's, and one that is none is left out.
+func TestViewerPrometheusFromEnv(t *testing.T) {
+	for address, want := range map[string]int{"http://127.0.0.1:1": http.StatusBadGateway, "no address": http.StatusBadRequest} {
+		t.Setenv(envPrometheus, address)
+		p, said := setup(t, WithViewer("127.0.0.1:0"))
+		if status, _ := get(t, http.MethodGet, p.ViewerURL()+"api/v1/causal/profile?of=fleet", nil); status != want {
+			t.Errorf("%s: status %d, want %d", address, status, want)
+		}
+		if warned := strings.Contains(strings.Join(said.warnings(), ""), envPrometheus); warned != (want == http.StatusBadRequest) {
+			t.Errorf("%s: logged: %s", address, said.warnings())
+		}
+	}
+}

@@ -30,6 +30,7 @@ var ErrConfig = errors.New("otelprof: configuration")
 const (
 	envViewer      = "OTELPROF_VIEWER"
 	envViewerToken = "OTELPROF_VIEWER_TOKEN_FILE"
+	envPrometheus  = "OTELPROF_PROMETHEUS"
 	envDataDir     = "OTELPROF_DATA_DIR"
 	envPlanFile    = "OTELPROF_PLAN_FILE"
 	envPlanURL     = "OTELPROF_PLAN_URL"
@@ -204,8 +205,9 @@ func WithResource(r *resource.Resource) Option {
 // WithViewer serves the viewer at addr, "host:port" with a loopback host; port 0 takes a free one,
 // see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in use is logged,
 // and there is no viewer. The token in the file that OTELPROF_VIEWER_TOKEN_FILE names is that of
-// [viewer.WithToken], unless an option gives another. OTELPROF_VIEWER=off overrules this option.
-// Default: OTELPROF_VIEWER; if that is not set, no viewer.
+// [viewer.WithToken], and OTELPROF_PROMETHEUS the address of [viewer.WithPrometheus], unless an
+// option gives another. OTELPROF_VIEWER=off overrules this option. Default: OTELPROF_VIEWER; if that
+// is not set, no viewer.
 func WithViewer(addr string, opts ...viewer.Option) Option {
 	return optionFunc(func(c config) config {
 		if addr == "" {

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -16,10 +17,15 @@ const (
 	// least: with thousands of cells that takes a second, and must not fill a processor
 	// while a page is open.
 	profileRest = 20
+	// fleetAge is that of the profile of all instances, and fleetPatience how long their Prometheus
+	// may take.
+	fleetAge      = 10 * time.Second
+	fleetPatience = 5 * time.Second
 )
 
 // causalProfile answers GET /api/v1/causal/profile. The samples behind the numbers take
-// most of the room and are for merging: JSON has them only where samples=1 asks for them.
+// most of the room and are for merging: JSON has them only where samples=1 asks for them. With
+// of=fleet it is the profile of all instances, see WithPrometheus.
 func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 	if !h.withCausal(w) {
 		return
@@ -35,7 +41,20 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "format %q: must be json, coz or svg", format)
 		return
 	}
-	p := h.profile()
+	p := profile.Profile{}
+	switch of := query.Get("of"); {
+	case of == "":
+		p = h.profile()
+	case of != "fleet" || h.config.fleet == nil:
+		writeError(w, http.StatusBadRequest, "of %q: must be absent, or fleet where the viewer has a Prometheus", of)
+		return
+	default:
+		var err error
+		if p, err = h.fleetProfile(r.Context()); err != nil {
+			writeError(w, http.StatusBadGateway, "Prometheus: %v", err)
+			return
+		}
+	}
 	switch format {
 	case "coz":
 		render(w, "profile.coz", "text/plain; charset=utf-8", func(w io.Writer) error { return p.WriteCoz(w) })
@@ -56,6 +75,15 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) profile() profile.Profile {
 	p, _ := h.profiles.get(profileAge, profileRest, func() (profile.Profile, error) { return h.causal.Profile(), nil })
 	return p
+}
+
+// fleetProfile is what Prometheus has of all instances, or had a moment ago.
+func (h *Handler) fleetProfile(ctx context.Context) (profile.Profile, error) {
+	return h.fleets.get(fleetAge, 1, func() (profile.Profile, error) {
+		ctx, cancel := context.WithTimeout(ctx, fleetPatience)
+		defer cancel()
+		return h.config.fleet.Profile(ctx)
+	})
 }
 
 // withoutSamples returns a copy of the profile that shares none of what it leaves out: samples, and

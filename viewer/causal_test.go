@@ -5,7 +5,9 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -51,7 +53,7 @@ func TestCausalProfile(t *testing.T) {
 	checkEqual(t, "profile", got, e.profile)
 	for _, query := range []string{"", "?samples=0", "?format=json"} {
 		if a := ask(t, h, "GET", path+query, ""); a.code != 200 || strings.Contains(a.body, "reductions") {
-			t.Errorf("%q, where nobody asked for samples: %d %s", query, a.code, a.body)
+			t.Errorf("%q, without a request for samples: %d %s", query, a.code, a.body)
 		}
 	}
 	checkEqual(t, "profile that was asked for without samples", e.profile, testProfile())
@@ -310,4 +312,52 @@ func TestRealController(t *testing.T) {
 	errorOf(t, ask(t, h, "PUT", "/api/v1/causal/plan", testPlan("x"), bearer(testToken)), 409)
 	decode[profile.Profile](t, ask(t, h, "GET", "/api/v1/causal/profile", ""), 200)
 	decode[planJSON](t, ask(t, h, "DELETE", "/api/v1/causal/plan", "", bearer(testToken)), 200)
+}
+
+// TestFleetProfile has the page show what a Prometheus has of all instances: two say how much a
+// region of another service brings.
+func TestFleetProfile(t *testing.T) {
+	const labels = `"otelprof_causal_mode":"overlap","otelprof_causal_plan_hash":"p","otelprof_causal_progress_point":"GET /cart","otelprof_causal_speedup":"0.25","otelprof_causal_metric":"throughput","otelprof_region_name":"SELECT items","otelprof_region_scope":"stock"`
+	series := ""
+	for instance, effect := range []float64{0.2, 0.22} {
+		for name, v := range map[string]float64{"": effect, "_low": effect - 0.02, "_high": effect + 0.02} {
+			series += fmt.Sprintf(`,{"metric":{"__name__":"otelprof_causal_effect%s_ratio","job":"shop","instance":"%d",%s},"value":[1,"%g"]}`, name, instance, labels, v)
+		}
+	}
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		result := series[1:]
+		if strings.HasPrefix(r.FormValue("query"), "timestamp(") {
+			result = `{"metric":{"otelprof_causal_plan_hash":"p"},"value":[1,"5"]}`
+		}
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, result)
+	}))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	const path = "/api/v1/causal/profile?of=fleet"
+	h := testHandler(t, &fakeExperiments{profile: testProfile()}, WithPrometheus(server.URL))
+	for range 2 { // the second time from what was answered
+		p := decode[profile.Profile](t, ask(t, h, "GET", path, ""), 200)
+		if len(p.Curves) != 1 || p.Curves[0].Region.Name != "SELECT items" || math.Abs(p.Curves[0].Effects[0].Reduction-0.21) > 1e-9 {
+			t.Errorf("curves %+v, want the mean of both instances", p.Curves)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("Prometheus was asked %d times, want 2", asked)
+	}
+	if a := ask(t, h, "GET", "/", ""); !strings.Contains(a.body, `data-fleet="true"`) {
+		t.Error("the page does not offer all instances")
+	}
+	server.Close()
+	gone := testHandler(t, &fakeExperiments{}, WithPrometheus(server.URL))
+	if a := ask(t, gone, "GET", path, ""); a.code != http.StatusBadGateway || !strings.Contains(a.body, "Prometheus: ") {
+		t.Errorf("a Prometheus that is gone: %d %s", a.code, a.body)
+	}
+	if a := ask(t, testHandler(t, &fakeExperiments{}), "GET", path, ""); a.code != http.StatusBadRequest {
+		t.Errorf("without a Prometheus: %d %s", a.code, a.body)
+	}
+	if _, err := NewHandler(Sources{}, WithPrometheus("localhost:9090")); !errors.Is(err, ErrConfig) {
+		t.Errorf("an address without http: %v", err)
+	}
 }

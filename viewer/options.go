@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/explain/fleet"
 	"github.com/otelprof/otelprof/internal/http/access"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -36,6 +37,7 @@ type config struct {
 	signed   bool
 	keys     []ed25519.PublicKey
 	traceURL string // with traceIDHole
+	fleet    *fleet.Prometheus
 	problems []error
 }
 
@@ -118,6 +120,22 @@ func WithTraceURL(address string) Option {
 			return c.reject("trace URL %q: must contain %s", address, traceIDHole)
 		}
 		c.traceURL = address
+		return c
+	})
+}
+
+// WithPrometheus has the causal view show all instances of all services, too, as far as their
+// metrics are in this Prometheus. Its address is http or https, as http://localhost:9090. This
+// process asks it while the page shows that, once in ten seconds at most.
+//
+// Default: this process alone.
+func WithPrometheus(address string) Option {
+	return optionFunc(func(c config) config {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return c.reject("Prometheus %q: must be an address with http or https", address)
+		}
+		c.fleet = &fleet.Prometheus{URL: address}
 		return c
 	})
 }

@@ -29,6 +29,8 @@ type pageData struct {
 	Service string
 	Causal  bool
 	Stacks  bool
+	// Fleet reports whether there is a Prometheus of all instances.
+	Fleet bool
 	// Schedule reports whether there is a recorder.
 	Schedule bool
 	// Saved reports that nothing changes, Runs that there are several to compare.
@@ -48,7 +50,7 @@ func (h *Handler) render(change func(*pageData)) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	data := pageData{
-		Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil,
+		Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil, Fleet: h.config.fleet != nil,
 		Saved: h.saved, Runs: len(h.runs) > 1,
 	}
 	change(&data)

@@ -26,6 +26,9 @@ export function causalView(context) {
   const nothing = h("div");
   const progress = choice("Progress point", "p", "every progress point");
   const metric = choice("Metric", "m", "every metric");
+  const whole = h("input", { type: "checkbox", onchange: () => { context.remember({ of: whole.checked ? "fleet" : "" }); context.refresh(); } });
+  const fleet = h("p", { class: "toolbar", hidden: document.body.dataset.fleet !== "true" },
+    h("label", {}, whole, " All instances of all services, by their metrics in Prometheus"));
   const shownText = h("span", { class: "muted" });
   const rows = h("div", { class: "scroll", tabindex: "0" });
   const more = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
@@ -46,7 +49,7 @@ export function causalView(context) {
     h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less. "
       + "A verdict goes by the whole curve: all speed-ups that have a number together."), explain, experiment);
   const below = h("div", { hidden: true }, curves, notes, downloads);
-  el.append(status.el, nothing, content, experiments.el, below);
+  el.append(status.el, fleet, nothing, content, experiments.el, below);
 
   const observer = new ResizeObserver(() => drawFigures());
   observer.observe(figures);
@@ -73,6 +76,7 @@ export function causalView(context) {
     };
   }
 
+  const ofFleet = () => document.body.dataset.fleet === "true" && context.query.get("of") === "fleet";
   const asksAll = () => context.query.get("all") === "1";
   const parts = () => [...(figures.keyedParts ?? new Map()).values()];
   const drawFigures = () => parts().forEach((p) => p.draw());
@@ -151,13 +155,14 @@ export function causalView(context) {
       experiments.close();
     },
     async load(signal) {
-      const [profile, plan, timeline] = await Promise.all(["profile", "plan", "experiments"].map((what) => request(`causal/${what}`, { signal })));
+      const [profile, plan, timeline] = await Promise.all([ofFleet() ? "profile?of=fleet" : "profile", "plan", "experiments"].map((what) => request(`causal/${what}`, { signal })));
       // Without a question there is no progress point to name in a plan but the busiest request.
       const regions = profile.curves.length ? [] : (await request("regions", { signal })).regions;
       return { profile, plan, timeline, root: busiest(regions) };
     },
     render(latest) {
       data = latest;
+      whole.checked = ofFleet();
       status.render(data.plan, data.profile);
       experiments.render(data.timeline, data.plan.status);
       const { curves, notes: said } = data.profile;

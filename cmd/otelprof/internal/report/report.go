@@ -3,6 +3,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/internal/explain/fleet"
 )
 
 var Command = &command.Command{
@@ -60,7 +62,7 @@ squares of their intervals.
 		}
 		var p profile.Profile
 		if *prometheus != "" {
-			p, err = promServer{url: client.URL(*prometheus), match: *match, at: *at, timeout: *timeout}.profile()
+			p, err = fromPrometheus(fleet.Prometheus{URL: client.URL(*prometheus), Match: *match, At: *at}, *timeout)
 		} else {
 			p, err = readProfiles(c, names, *timeout)
 		}
@@ -69,6 +71,13 @@ squares of their intervals.
 		}
 		return c.OutputTo(*out, func(w io.Writer) error { return write(p, w) })
 	},
+}
+
+func fromPrometheus(server fleet.Prometheus, timeout time.Duration) (profile.Profile, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	p, err := server.Profile(ctx)
+	return p, client.TooSlow(err, timeout)
 }
 
 // profileFormats are the renderings, by name.

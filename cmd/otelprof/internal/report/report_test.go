@@ -63,6 +63,35 @@ func TestReportOfURL(t *testing.T) {
 	var errout bytes.Buffer
 	server.Close()
 	if status := run([]string{"report", server.URL}, nil, &bytes.Buffer{}, &errout); status != 1 || !strings.Contains(errout.String(), "refused") {
-		t.Errorf("report of nobody: %d, %q", status, &errout)
+		t.Errorf("report of a server that is gone: %d, %q", status, &errout)
+	}
+}
+
+// TestReportOfPrometheus asks a server that has nothing, as of a time, with matchers.
+func TestReportOfPrometheus(t *testing.T) {
+	var queries, times []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		queries, times = append(queries, r.FormValue("query")), append(times, r.FormValue("time"))
+		w.Write([]byte(`{"status":"success","data":{"resultType":"vector","result":[]}}`))
+	}))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	const at = "2026-01-02T03:04:05Z"
+	for _, tt := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"-match", `job="shop"`, "-at", at}, 1, "no series"},
+		{[]string{"x.json"}, 2, `argument "x.json": must not be beside -prometheus`},
+	} {
+		var errout bytes.Buffer
+		status := run(append([]string{"report", "-prometheus", server.URL}, tt.args...), strings.NewReader(""), &bytes.Buffer{}, &errout)
+		if status != tt.status || !strings.Contains(errout.String(), tt.want) {
+			t.Errorf("report -prometheus %q: %d, %q; want %d, %q", tt.args, status, &errout, tt.status, tt.want)
+		}
+	}
+	if len(queries) != 1 || !strings.Contains(queries[0], `,job="shop"}`) || times[0] != at {
+		t.Errorf("asked %q as of %q", queries, times)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package fleet
 
 import (
 	"cmp"
@@ -268,7 +268,7 @@ func wholeOnes(slowed, placed map[float64]counts) (all []stretch, rest stretch) 
 
 // histories asks how the counters of slow-downs rose: for as long as a plan lasts at most, in steps
 // of the time between two exports. What they have come to is among all.
-func (s promServer) histories(ctx context.Context, b *profileBuilder, all []promSeries) error {
+func (s Prometheus) histories(ctx context.Context, b *profileBuilder, all []promSeries) error {
 	names := []string{promProgress, promEffective, promDelay, promOwn}
 	var last []promSeries
 	for _, one := range all {

@@ -1,7 +1,6 @@
-package report
+package fleet
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -84,20 +83,18 @@ func instance(name, plan string, effect, half float64) []promSeries {
 	}
 }
 
-func profileFrom(t *testing.T, f *fakePrometheus, args ...string) (profile.Profile, string) {
+// profileFrom is the profile of a server, or what the error says.
+func profileFrom(t *testing.T, f http.Handler, p Prometheus) (profile.Profile, string) {
 	t.Helper()
 	server := httptest.NewServer(f)
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
-	var out, errout bytes.Buffer
-	if status := run(append([]string{"report", "-format", "json", "-prometheus", server.URL}, args...), strings.NewReader(""), &out, &errout); status != 0 {
-		return profile.Profile{}, strings.TrimSpace(errout.String())
-	}
-	p, err := profile.Read(&out)
+	p.URL = server.URL
+	found, err := p.Profile(t.Context())
 	if err != nil {
-		t.Fatal(err)
+		return found, err.Error()
 	}
-	return p, ""
+	return found, ""
 }
 
 func TestPrometheusOneInstance(t *testing.T) {
@@ -106,7 +103,7 @@ func TestPrometheusOneInstance(t *testing.T) {
 		times:  []promSeries{promLine("", 1000, promPlan, "0123456789abcdef")},
 		bases:  []promSeries{promLine("", 0.05, promMode, "overlap", promPlan, "0123456789abcdef", promPoint, "checkout")},
 	}
-	p, errout := profileFrom(t, f, "-match", `job="shop"`, "-at", "2026-01-02T03:04:05Z")
+	p, errout := profileFrom(t, f, Prometheus{Match: `job="shop"`, At: "2026-01-02T03:04:05Z"})
 	if errout != "" {
 		t.Fatal(errout)
 	}
@@ -153,7 +150,7 @@ func TestPrometheusInstancesArePooled(t *testing.T) {
 		p, errout := profileFrom(t, &fakePrometheus{
 			series: append(instance("a", "p", tt.a, tt.halfA), instance("b", "p", tt.b, tt.halfB)...),
 			times:  []promSeries{promLine("", 1, promPlan, "p")},
-		})
+		}, Prometheus{})
 		if errout != "" {
 			t.Fatal(errout)
 		}
@@ -190,7 +187,7 @@ func TestPrometheusTakesTheLatestPlan(t *testing.T) {
 	p, errout := profileFrom(t, &fakePrometheus{
 		series: append(instance("a", "older plan", 0.4, 0.01), instance("a", "newer plan", 0.1, 0.01)...),
 		times:  []promSeries{promLine("", 10, promPlan, "older plan"), promLine("", 20, promPlan, "newer plan"), promLine("", 5, promPlan, "newer plan")},
-	})
+	}, Prometheus{})
 	if errout != "" {
 		t.Fatal(errout)
 	}
@@ -212,16 +209,14 @@ func TestPrometheusErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		series []promSeries
-		args   []string
 		want   string
 	}{
-		{"nothing", nil, nil, "no series"},
-		{"speed-up", bad, nil, `label otelprof_causal_speedup="fast": must be a number`},
-		{"metric", metric, nil, `label otelprof_causal_metric="speed": must be throughput or latency_p and a percentage`},
-		{"mode", mode, nil, `mode "magic": must be`},
-		{"file too", nil, []string{"x.json"}, `argument "x.json": must not be beside -prometheus`},
+		{"nothing", nil, "no series"},
+		{"speed-up", bad, `label otelprof_causal_speedup="fast": must be a number`},
+		{"metric", metric, `label otelprof_causal_metric="speed": must be throughput or latency_p and a percentage`},
+		{"mode", mode, `mode "magic": must be`},
 	} {
-		if _, errout := profileFrom(t, &fakePrometheus{series: tt.series, times: []promSeries{promLine("", 1, promPlan, "p")}}, tt.args...); !strings.Contains(errout, tt.want) {
+		if _, errout := profileFrom(t, &fakePrometheus{series: tt.series, times: []promSeries{promLine("", 1, promPlan, "p")}}, Prometheus{}); !strings.Contains(errout, tt.want) {
 			t.Errorf("%s: error %q, want %q", tt.name, errout, tt.want)
 		}
 	}
@@ -235,16 +230,12 @@ func TestPrometheusErrors(t *testing.T) {
 		{200, `{"status":"success","data":{"resultType":"matrix","result":[]}}`, `result type "matrix": must be success, vector`},
 		{200, `{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"x"]}]}}`, `answer: result: value "x": must be a number`},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tt.status)
 			fmt.Fprint(w, tt.body)
-		}))
-		var out, errout bytes.Buffer
-		status := run([]string{"report", "-prometheus", server.URL}, strings.NewReader(""), &out, &errout)
-		http.DefaultClient.CloseIdleConnections()
-		server.Close()
-		if status != 1 || !strings.Contains(errout.String(), tt.want) {
-			t.Errorf("%d %s: status %d, error %q, want %q", tt.status, tt.body, status, &errout, tt.want)
+		})
+		if _, errout := profileFrom(t, answer, Prometheus{}); !strings.Contains(errout, tt.want) {
+			t.Errorf("%d %s: error %q, want %q", tt.status, tt.body, errout, tt.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package fleet
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +77,7 @@ func TestPrometheusSlopes(t *testing.T) {
 			f.rising = append(f.rising, slowed(rng, fmt.Sprint(i), 0.020*float64(i+1), leverage, tt.steps, tt.anew)...)
 		}
 		f.series = f.rising
-		p, errout := profileFrom(t, f)
+		p, errout := profileFrom(t, f, Prometheus{})
 		if errout != "" {
 			t.Fatal(errout)
 		}
@@ -103,12 +101,13 @@ func TestPrometheusSlopesArePrinted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	f := &fakePrometheus{rising: slowed(rng, "a", 0.020, 2, 20, -1), times: []promSeries{promLine("", 1, promPlan, "p")}}
 	f.series = f.rising
-	server := httptest.NewServer(f)
-	defer server.Close()
-	defer http.DefaultClient.CloseIdleConnections()
-	var out, errout bytes.Buffer
-	if status := run([]string{"report", "-prometheus", server.URL}, strings.NewReader(""), &out, &errout); status != 0 {
-		t.Fatal(&errout)
+	p, errout := profileFrom(t, f, Prometheus{})
+	if errout != "" {
+		t.Fatal(errout)
+	}
+	var out bytes.Buffer
+	if err := p.WriteTable(&out); err != nil {
+		t.Fatal(err)
 	}
 	if text := out.String(); !strings.Contains(text, "each ms taken from price takes 2 ms (±0.") {
 		t.Errorf("want what each ms is worth:\n%s", text)

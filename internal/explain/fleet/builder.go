@@ -1,4 +1,4 @@
-package report
+package fleet
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
@@ -38,22 +37,22 @@ const (
 	promInstance = "instance"
 )
 
-// profile makes a profile of what the instances of a program have exported: effects are as the
-// instances have computed themselves, tallies the sums of theirs.
-func (s promServer) profile() (profile.Profile, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
-	defer cancel()
+// Profile makes a profile of what the instances of a program have exported: effects are as the
+// instances have computed themselves, tallies the sums of theirs. Of several plans it is of the one
+// that was heard of last. It asks some queries, one after the other, until ctx ends. An error names
+// what is missing, or has Prometheus's own words.
+func (s Prometheus) Profile(ctx context.Context) (profile.Profile, error) {
 	names := strings.Join([]string{promProgress, promEffective, promDelay, promDelays, promOwn, promEffect, promEffectLow, promEffectHigh}, "|")
 	all, err := s.query(ctx, s.selector(`__name__=~"`+names+`"`), "vector")
 	if err != nil {
-		return profile.Profile{}, client.TooSlow(err, s.timeout)
+		return profile.Profile{}, err
 	}
 	if len(all) == 0 {
 		return profile.Profile{}, fmt.Errorf("no series %s: must have been exported in the 5 minutes before; -at looks further back", s.selector(`__name__=~"otelprof_causal_.*"`))
 	}
 	newest, err := s.query(ctx, "timestamp("+s.selector(`__name__="`+promProgress+`",`+promPlan+`!=""`)+")", "vector")
 	if err != nil {
-		return profile.Profile{}, client.TooSlow(err, s.timeout)
+		return profile.Profile{}, err
 	}
 	b := newProfileBuilder(newest)
 	for _, one := range all {
@@ -62,18 +61,18 @@ func (s promServer) profile() (profile.Profile, error) {
 		}
 	}
 	if err := s.histories(ctx, b, all); err != nil {
-		return profile.Profile{}, client.TooSlow(err, s.timeout)
+		return profile.Profile{}, err
 	}
 	for _, metric := range b.latencies() {
 		if err := s.latencyBases(ctx, b, metric); err != nil {
-			return profile.Profile{}, client.TooSlow(err, s.timeout)
+			return profile.Profile{}, err
 		}
 	}
 	return b.profile()
 }
 
 // latencyBases asks for a quantile of the latencies with nothing changed.
-func (s promServer) latencyBases(ctx context.Context, b *profileBuilder, metric profile.Metric) error {
+func (s Prometheus) latencyBases(ctx context.Context, b *profileBuilder, metric profile.Metric) error {
 	percent, err := strconv.ParseFloat(strings.TrimPrefix(string(metric), "latency_p"), 64)
 	if err != nil || percent < 0 || percent > 100 {
 		return fmt.Errorf("label %s=%q: must be throughput or latency_p and a percentage", promMetric, metric)

@@ -1,4 +1,6 @@
-package report
+// Package fleet puts the causal profile of all instances of all services together, from the metrics
+// that they have exported to one Prometheus: no process asks another.
+package fleet
 
 import (
 	"context"
@@ -11,22 +13,18 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 )
 
 // maxPromBytes bounds what a server of Prometheus may answer.
 const maxPromBytes = 64 << 20
 
-// A promServer answers queries: of a server, as of one moment, narrowed by matchers such as
-// job="shop".
-type promServer struct {
-	url     string
-	match   string
-	at      string // RFC 3339, "" for the present
-	timeout time.Duration
+// A Prometheus answers queries.
+type Prometheus struct {
+	URL   string
+	Match string // matchers of its series, as in job="shop"; "" for all
+	At    string // of which moment, RFC 3339, "" for the present
 }
 
 // A promSeries is one line of an answer.
@@ -70,27 +68,27 @@ func (s promSeries) cell() (cell, error) {
 func (s promSeries) instance() string { return s.labels["job"] + "/" + s.labels[promInstance] }
 
 // selector puts matchers together with the user's.
-func (s promServer) selector(matchers string) string {
-	if s.match != "" {
-		matchers += "," + s.match
+func (s Prometheus) selector(matchers string) string {
+	if s.Match != "" {
+		matchers += "," + s.Match
 	}
 	return "{" + matchers + "}"
 }
 
 // query asks an expression whose answer is numbers with labels: one each, a vector, or several, a
 // matrix.
-func (s promServer) query(ctx context.Context, expression, kind string) ([]promSeries, error) {
-	u, err := url.Parse(s.url)
+func (s Prometheus) query(ctx context.Context, expression, kind string) ([]promSeries, error) {
+	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, client.WithoutPath(err)
+		return nil, err
 	}
 	values := url.Values{"query": {expression}}
-	if s.at != "" {
-		values.Set("time", s.at)
+	if s.At != "" {
+		values.Set("time", s.At)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("api/v1/query").String(), strings.NewReader(values.Encode()))
 	if err != nil {
-		return nil, client.WithoutPath(err)
+		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := http.DefaultClient.Do(request)
