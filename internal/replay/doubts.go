@@ -21,6 +21,7 @@ import (
 //	reduction = 1 - sum of after / sum of before, over the visits of all windows used
 //	reach     = what windows differ by: Student's t, of recordings where these differ by more
 //	margin    = ModelError + deviation of the self-check + what strayed, came later or was paused
+//	            + what clocks of several processes may be off by
 //	            + 15 % of the reduction, where an order is kept
 //	            + StarvedError of the reduction, for the part of the time without a processor
 //	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets
@@ -232,7 +233,7 @@ func (a *Answer) bound(t *total) {
 	}
 	// Margins that are parts of the period reach as far whatever the answer is. Those of the order
 	// and of processor time are parts of the answer: what does not change keeps its order.
-	margin := doubt.ModelError + a.Deviation + t.strayed + t.later + t.paused.Part
+	margin := doubt.ModelError + a.Deviation + t.strayed + t.later + t.paused.Part + t.clock/t.base
 	if t.ordered > hidden.Incidental {
 		margin += orderError * math.Abs(a.Reduction)
 		a.Bounded = true
@@ -296,6 +297,7 @@ type total struct {
 	starved, strayed, later, roused float64
 	less, more                      float64 // by what begins since others are at it
 	paused                          doubt.Delay
+	clock                           float64 // by how much times of different processes may be off, ns
 	// share is for which part of the time spans of the region were open, all goroutines together:
 	// it saves no more than that. Harm is by how much any region that is faster made the replay
 	// slower where it is not known what all waits are for.
@@ -318,7 +320,7 @@ func totalOf(windows []*window, q question) (t total) {
 		t.ordered = max(t.ordered, w.ordered)
 		t.add(w, &c, &x, q)
 	}
-	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.Part, &t.share} {
+	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.Part, &t.share, &t.clock} {
 		*part /= t.visits
 	}
 	t.roused /= t.before // the sum over the visits of both
@@ -342,6 +344,7 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 	t.starved += w.Starved * visits
 	t.strayed += x.strayed * visits
 	t.later += x.later * visits
+	t.clock += float64(w.clock) * visits
 	t.roused += x.roused * visits
 	for i := range w.stampedes {
 		l, m := bounds(&w.stampedes[i], q, x.reduction())

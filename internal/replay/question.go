@@ -80,7 +80,7 @@ func (q Question) slows() bool {
 func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 	switch {
 	case q.Procs > 0:
-		return p, sim.Change{Procs: q.Procs}, true
+		return p, sim.Change{Procs: q.Procs}, p.Rec.Processes == nil // of which there is one
 	case q.Free != "":
 		x, ok := freed(p, q.Free)
 		return x, sim.Change{}, ok

@@ -96,6 +96,7 @@ type window struct {
 	inferred bool
 	whole    bool // the operations that the trace does not show were inferred
 	trace.Conditions
+	clock   int64         // how far clocks of several processes may be off, ns
 	stalled time.Duration // in which the program stood still, and which is left out
 	shares  map[trace.Region]float64
 	// ordered is which part of the time goroutines waited in an order that is kept: see orderedIn;
@@ -209,7 +210,7 @@ func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 // answer takes the place of the one before, and what bounds it must be made from that.
 func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, error) {
 	rec.Without = s.config.Without
-	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.Count)}
+	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.Count), clock: rec.ClockError()}
 	if !telling(rec) {
 		w.Conditions = rec.Conditions
 		return w, nil

@@ -117,9 +117,10 @@ func Translate(rec *trace.Recording) *model.Program {
 	for i := range rec.Events {
 		rec.RestsAt(i)
 		// Whether all processors were busy is known behind each event, see Punctual.
-		before := b.Running
+		m := b.Machine(rec.Events[i].G)
+		before := m.Running
 		b.Event(&rec.Events[i])
-		b.Full(before, rec.Events[i].At)
+		m.Full(before, rec.Events[i].At)
 	}
 	Finish(b)
 	return b.P

@@ -158,7 +158,7 @@ func inferServers(p *model.Program, all []model.Handover) {
 	})
 	// A pool is of one outermost function, as that is where its goroutines were started. The heads
 	// of different goroutines of it may be at different sites.
-	for _, part := range model.Grouped(len(left), func(i int32) string { return p.Rec.Sites[p.SiteOf(left[i].Waiter)].Root() }) {
+	for _, part := range model.Grouped(len(left), func(i int32) pool { return poolOf(p.Rec.Sites[p.SiteOf(left[i].Waiter)]) }) {
 		wakers := map[int32]bool{}
 		for _, i := range part {
 			wakers[left[i].Waker.List] = true

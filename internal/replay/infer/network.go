@@ -20,7 +20,9 @@ import (
 //
 // Each arrow becomes a send behind an op, whose element takes the recorded lag on its way, and a
 // receive in place of the wait. Goroutines that read connections are alike: each kind of them (one
-// outermost function, such as conn.serve of net/http/server.go) is a pool of servers of one object.
+// outermost function, such as conn.serve of net/http/server.go) is a pool of servers of one object,
+// and of as many as it takes: a client that finds no connection idle opens another, and limits the
+// number of these itself, before it sends, if at all.
 // What a goroutine does behind its receive is the element's, so that a request in the replay need
 // not go over the recorded connection; which one it takes is an accident.
 //
@@ -42,7 +44,7 @@ func connect(p *model.Program) {
 	if len(parents) == 0 && !p.Writes {
 		return
 	}
-	c := &connector{p: p, opened: make([]model.Place, len(p.Rec.Spans)), closed: make([]model.Place, len(p.Rec.Spans)), pools: map[string]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}}
+	c := &connector{p: p, opened: make([]model.Place, len(p.Rec.Spans)), closed: make([]model.Place, len(p.Rec.Spans)), pools: map[pool]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}}
 	for i := range c.opened {
 		c.opened[i], c.closed[i] = model.Place{List: -1, Op: -1}, model.Place{List: -1, Op: -1}
 	}
@@ -107,12 +109,20 @@ type connector struct {
 	spanned        []bool        // lists in which spans begin
 	// pools are objects by the function that the readers began with, insert is by list, in any
 	// order.
-	pools   map[string]int32
+	pools   map[pool]int32
 	insert  map[int32][]insertion
 	inside  map[int32]bool // segments whose work begins with an op that is inserted
 	readers []int32        // of sites: number of the place where connections are read
 	joined  map[listener]bool
 }
+
+// A pool is goroutines of one process that began with one function.
+type pool struct {
+	process int32
+	root    string
+}
+
+func poolOf(s trace.Site) pool { return pool{s.Process, s.Root()} }
 
 // A listener is a goroutine's end of a connection: where it reads that.
 type listener struct{ list, reader int32 }
@@ -271,11 +281,11 @@ func (c *connector) op(at model.Place) *model.Op { return &c.p.Lists[at.List].Op
 func (c *connector) join(from, to model.Place) {
 	o := c.op(to)
 	l := &c.p.Lists[to.List]
-	key := c.p.Rec.Sites[o.Site].Root()
+	key := poolOf(c.p.Rec.Sites[o.Site])
 	object, ok := c.pools[key]
 	if !ok {
 		object = int32(len(c.p.Objects))
-		c.p.Objects = append(c.p.Objects, model.ObjectInfo{Kind: model.ObjectChan, Capacity: model.Unlimited, Inferred: true, Site: o.Site})
+		c.p.Objects = append(c.p.Objects, model.ObjectInfo{Kind: model.ObjectChan, Capacity: model.Unlimited, Inferred: true, Site: o.Site, Hires: to.List + 1})
 		c.pools[key] = object
 	}
 	from, lag := c.sent(from, o.At)

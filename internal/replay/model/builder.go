@@ -18,7 +18,8 @@ const ShortSyscall = 20_000
 type Builder struct {
 	P              *Program
 	G              []follower
-	Running        int
+	machines       []Machine       // one for each process of the recording
+	homes          []int32         // the process of each goroutine, nil where there is only one
 	stopped        map[int32]int64 // when processors last became idle, by number
 	objects        []int32         // the program's number of each object, -1 for none yet
 	Levels         []level
@@ -32,9 +33,6 @@ type Builder struct {
 	set            []int32 // scratch of SetFor
 	key            []byte  // scratch of SetFor
 	Swap           []int64
-	short, free    int64           // when a processor was last without a goroutine, and idle
-	poll           int64           // when the network was last looked at, and there was something
-	pollBefore     int64           // and the time before
 	given          map[int32]int64 // when processors were last given to goroutines
 	overdue        []overdue
 	fillers        map[int32]*filler
@@ -85,6 +83,26 @@ type follower struct {
 	first    bool // no operation has been seen yet
 }
 
+// A Machine is the processors of one process.
+type Machine struct {
+	procs      int
+	Running    int   // goroutines
+	short      int64 // when a processor was last without a goroutine,
+	free       int64 // and idle
+	poll       int64 // when the network was last looked at, and there was something
+	pollBefore int64 // and the time before
+}
+
+func (m *Machine) idle() bool { return m.Running < m.procs }
+
+// Machine is what a goroutine runs on.
+func (b *Builder) Machine(g int32) *Machine {
+	if b.homes == nil {
+		return &b.machines[0]
+	}
+	return &b.machines[b.homes[g]]
+}
+
 // The states of a goroutine.
 const (
 	unknown = iota
@@ -101,6 +119,10 @@ func NewBuilder(rec *trace.Recording) *Builder {
 	b := &Builder{
 		P: &Program{Rec: rec, Lists: make([]List, n), Sets: [][]int32{nil}, Segments: make([]Place, 1), Stations: make([]Station, 1)}, G: make([]follower, n),
 		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, within: map[nesting]uint16{}, owner: slices.Repeat([]int32{-1}, len(rec.Spans)),
+	}
+	b.machines, b.homes = []Machine{{procs: rec.Procs}}, rec.Homes()
+	for i, p := range rec.Processes {
+		b.machines = append(b.machines[:i], Machine{procs: p.Procs})
 	}
 	b.fillers = fillers(rec)
 	for i, n := range opsOf(rec) {
@@ -182,11 +204,11 @@ func (b *Builder) compute(g int32, d, at int64) {
 func (b *Builder) enter(g int32, state uint8) {
 	f := &b.G[g]
 	if f.State == Running && state != Running {
-		b.Running--
+		b.Machine(g).Running--
 		b.stopped[f.p] = f.since
 	}
 	if state == Running && f.State != Running {
-		b.Running++
+		b.Machine(g).Running++
 	}
 	f.State = state
 }
@@ -292,7 +314,7 @@ func (b *Builder) create(g int32, e *trace.Event) {
 	f, l := &b.G[g], &b.P.Lists[g]
 	l.Born, l.Site, l.gc = true, e.Site, b.P.Rec.IdleGC[g]
 	f.since, f.readyAt, f.woken, f.readyP = e.At, e.At, -1, -1
-	f.idle = b.Running < b.P.Rec.Procs
+	f.idle = b.Machine(g).idle()
 	b.enter(g, runnable)
 	l.Spawned, l.Created = Place{-1, -1}, e.At
 	if e.By >= 0 {
@@ -432,7 +454,7 @@ func (b *Builder) wakeUp(g int32, e *trace.Event) {
 func (b *Builder) ready(g int32, e *trace.Event, woken int32) {
 	f := &b.G[g]
 	f.readyAt, f.woken, f.readyP = e.At, woken, -1
-	f.idle = b.Running < b.P.Rec.Procs
+	f.idle = b.Machine(g).idle()
 	if e.By >= 0 {
 		f.readyP = b.G[e.By].p
 	}

@@ -49,12 +49,12 @@ func polled(o *Op) bool { return o.Reason == trace.WaitTimer || o.Reason == trac
 // Full follows whether all processors run goroutines: before is how many did before the event at a
 // time. Call it behind each event. A processor that is without a goroutine for less than Swapping
 // goes from one to the next, and has not been idle.
-func (b *Builder) Full(before int, at int64) {
-	switch procs := b.P.Rec.Procs; {
-	case before >= procs && b.Running < procs:
-		b.short = at
-	case before < procs && b.Running >= procs && at-b.short > Swapping:
-		b.free = at
+func (m *Machine) Full(before int, at int64) {
+	switch {
+	case before >= m.procs && m.idle():
+		m.short = at
+	case before < m.procs && !m.idle() && at-m.short > Swapping:
+		m.free = at
 	}
 }
 
@@ -71,20 +71,20 @@ func (b *Builder) noteOverdue(g, op int32, e *trace.Event) {
 	// From is the last look at which the wait was not over. For the network that is the last one
 	// that found something, and goroutines that are woken together are of one look. For a timer it
 	// is when its processor was given to a goroutine.
-	from := int64(0)
+	m, from := b.Machine(g), int64(0)
 	if o.Reason == trace.WaitNetwork {
-		if e.At-b.poll > Swapping {
-			b.pollBefore = b.poll
+		if e.At-m.poll > Swapping {
+			m.pollBefore = m.poll
 		}
-		b.poll, from = e.At, b.pollBefore
+		m.poll, from = e.At, m.pollBefore
 	} else {
 		from = b.given[e.Arg-1]
 	}
 	// An idle processor sleeps in the poller, until the very next timer or packet.
-	if b.Running < b.P.Rec.Procs && e.At-b.short > Swapping {
+	if m.idle() && e.At-m.short > Swapping {
 		return
 	}
-	before := min(o.D, e.At-max(from, b.free))
+	before := min(o.D, e.At-max(from, m.free))
 	if before > leastOverdue {
 		b.overdue = append(b.overdue, overdue{Place{g, op}, e.At, before})
 	}

@@ -85,6 +85,23 @@ func (s *Simulation) send(b *object, element, proc int32) bool {
 	return true
 }
 
+// hire has one more goroutine serve, if there are elements and none that waits for them. Runners may
+// move in memory meanwhile.
+func (s *Simulation) hire(b *object) {
+	if b.hires == 0 || b.count == 0 || len(s.runners) >= maxRunners {
+		return
+	}
+	list := b.hires - 1
+	at := s.x.idle[list]
+	if at < 0 || s.code[at].ref > 0 {
+		return
+	}
+	started := s.started[list] // by the program itself
+	i := s.admit(list)
+	s.started[list], s.runners[i].pc = started, at
+	s.ready(i, -1)
+}
+
 // receive takes the first element, and lets a sender that waits put its own into the buffer. It
 // returns false, and changes nothing, where there is none. The element is 0 where its work is not
 // recorded: it was there when the window began, and nothing received it in the window. Count has

@@ -77,6 +77,8 @@ type executable struct {
 	arrivals []arrival       // of opArrive
 	fillings []model.Filling // of stores
 	rows     rows
+	homes    []int32 // by list: its process, nil where there is only one
+	idle     []int32 // by list: its end, where a goroutine that serves takes an element, none without
 }
 
 // An entry is where a list begins.
@@ -105,7 +107,7 @@ type compiler struct {
 // compile returns the program for simulations. Its ops must not change any more. It takes time and
 // memory by the ops, and once more by the cases of select statements.
 func compile(p *model.Program) *executable {
-	c := compiler{p: p, x: &executable{entries: make([]entry, len(p.Lists)), spans: make([]int32, len(p.Rec.Spans)), visiting: 1}, first: make([]int, len(p.Lists))}
+	c := compiler{p: p, x: &executable{entries: make([]entry, len(p.Lists)), spans: make([]int32, len(p.Rec.Spans)), visiting: 1, homes: p.Rec.Homes(), idle: make([]int32, len(p.Lists))}, first: make([]int, len(p.Lists))}
 	// Each list has a place more than ops, for its end.
 	n := 0
 	for i := range p.Lists {
@@ -279,6 +281,7 @@ func (c *compiler) emit(x instruction) { c.x.code = append(c.x.code, x) }
 func (c *compiler) list(i int) {
 	l := &c.p.Lists[i]
 	c.x.entries[i] = entry{trace.None, l.To > 0 || l.Serves >= 0, l.Gathered}
+	c.x.idle[i] = trace.None
 	if len(l.Ops) == 0 {
 		return
 	}
@@ -309,6 +312,9 @@ func (c *compiler) list(i int) {
 		c.turn(l, at[l.From], int32(i))
 	case l.To > 0:
 		c.over(l)
+	}
+	if l.Serves >= 0 {
+		c.x.idle[i] = int32(len(c.x.code))
 	}
 	c.emit(instruction{kind: opEnd, arg: l.Serves, ref: l.Station})
 }

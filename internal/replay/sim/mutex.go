@@ -122,7 +122,7 @@ func (s *Simulation) spins(i, proc int32, o *instruction) bool {
 		return false
 	}
 	r, b := &s.runners[i], &s.objects[s.standIn[o.arg]]
-	if r.granted || r.owns || !b.held || b.starved || r.spun >= mostSpins || s.queue.len() > 0 || s.procs[proc].next >= 0 || !s.othersRun(proc) {
+	if r.granted || r.owns || !b.held || b.starved || r.spun >= mostSpins || s.queueOf(proc).len() > 0 || s.procs[proc].next >= 0 || !s.othersRun(proc) {
 		r.spun = 0
 		return false
 	}
@@ -143,10 +143,11 @@ func (b *object) rests(r *runner) {
 	}
 }
 
-// othersRun reports whether another processor has a goroutine. It is linear in the processors.
+// othersRun reports whether another processor of the process has a goroutine. It is linear in these.
 func (s *Simulation) othersRun(proc int32) bool {
-	for q := range s.procs {
-		if q != int(proc) && s.procs[q].current >= 0 {
+	m := &s.processes[s.procs[proc].home]
+	for q := m.from; q < m.to; q++ {
+		if q != proc && s.procs[q].current >= 0 {
 			return true
 		}
 	}

@@ -25,8 +25,9 @@ type object struct {
 	count int32
 	// Cap is the room of a buffer, what a store is loaded with, how many meet at a barrier, and the
 	// limit of a batch. A send that tries may exceed it, see give.
-	cap  int32
-	owed int32 // elements that have been taken before they were sent, each given up by a later send
+	cap   int32
+	owed  int32 // elements that have been taken before they were sent, each given up by a later send
+	hires int32 // see model.ObjectInfo
 	// unordered means that any of the waiting goroutines is served next.
 	unordered bool
 	queue     queue // runners that wait: for the lock, to write, join, send, meet, or be taken
@@ -48,7 +49,7 @@ func (b *object) begin(o *model.ObjectInfo) {
 	b.others.reset()
 	b.elements.reset()
 	*b = object{
-		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, unordered: o.Unordered, cap: o.Capacity,
+		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, hires: o.Hires, unordered: o.Unordered, cap: o.Capacity,
 		queue: b.queue, others: b.others, elements: b.elements, pace: o.Pace, lasts: o.Lasts, since: o.Since,
 	}
 	b.elements.all = append(append(b.elements.all, o.Elements...), o.Tickets...)

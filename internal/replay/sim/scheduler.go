@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
@@ -17,9 +19,9 @@ import (
 //     (stealWork, runqgrab).
 //   - A goroutine that becomes ready wakes an idle processor (wakep), which takes time.
 //
-// One queue stands for the queues of all processors and the global one. With work stealing no
-// processor stays idle while a queue has goroutines, so that as many of them run; which one runs
-// first is approximate. Three more things are simpler here. The runtime wakes a processor only
+// One queue stands for the queues of all processors of a process and the global one. With work
+// stealing no processor stays idle while a queue has goroutines, so that as many of them run; which
+// one runs first is approximate. Three more things are simpler here. The runtime wakes a processor only
 // while no other one looks for work, and that one wakes the next, so that many goroutines that
 // become ready at once get their processors one after the other. A goroutine that a timer wakes is
 // next on the processor that has the timer (goroutineReady), and here comes last. And a processor
@@ -42,7 +44,55 @@ type processor struct {
 	slice         int64 // what is left of the slice, ns; 0 or less where it is over
 	idle          int64 // since when it has no runner; of no meaning while it has one
 	waking        bool  // it will look for work, see happenAwake, so that it is not woken twice
+	home          int32 // the process that it is of
 }
+
+// A process has processors of its own. Where recordings were joined there are several.
+type process struct {
+	from, to int32 // its processors
+	queue    queue // runners that are ready, in order
+}
+
+// setProcesses gives each process its processors, of which so many are there.
+func (s *Simulation) setProcesses(procs int) {
+	all := s.P.Rec.Processes
+	n := max(1, len(all))
+	s.processes = slices.Grow(s.processes[:0], n)[:n]
+	from := int32(0)
+	for i := range s.processes {
+		if len(all) > 0 {
+			procs = all[i].Procs
+		}
+		p := &s.processes[i]
+		p.queue.reset()
+		p.from, p.to = from, from+int32(procs)
+		for ; from < p.to; from++ {
+			s.procs[from].home = int32(i)
+		}
+	}
+}
+
+// homeOf returns the number of the process of a list.
+func (s *Simulation) homeOf(list int32) int32 {
+	if s.x.homes == nil {
+		return 0
+	}
+	return s.x.homes[list]
+}
+
+// idleOf returns a processor of a process without a runner, -1 for none.
+func (s *Simulation) idleOf(home int32) int32 {
+	p := &s.processes[home]
+	for q := p.from; q < p.to; q++ {
+		if s.procs[q].current < 0 {
+			return q
+		}
+	}
+	return -1
+}
+
+// queueOf returns the queue that a processor takes runners from.
+func (s *Simulation) queueOf(proc int32) *queue { return &s.processes[s.procs[proc].home].queue }
 
 // ready lets a runner go on, woken from a processor or, with -1, by something outside. The runner
 // must not be in a queue, nor on a processor. At most one idle processor begins to wake up for it;
@@ -53,23 +103,28 @@ func (s *Simulation) ready(i, proc int32) {
 	late := r.late
 	r.late = -1
 	s.Out.Woken++
+	home := s.homeOf(r.list)
+	m := &s.processes[home]
+	if proc >= 0 && s.procs[proc].home != home { // what wakes it came through the network
+		proc = -1
+	}
 	// It comes next where its waker runs, as p.runnext in runtime/runtime2.go: goroutines that wake
 	// each other and wait are a unit then, and do not wait for all that are in the queue.
 	switch {
 	case proc >= 0:
 		p := &s.procs[proc]
 		if p.next >= 0 {
-			s.queue.push(p.next)
+			m.queue.push(p.next)
 		}
 		p.next = i
 	default:
-		s.queue.push(i)
+		m.queue.push(i)
 	}
 	// An idle processor takes it sooner, unless its waker waits before that. What counts is how
 	// late the goroutine was in the recording after the same wait, if a processor was idle then.
 	// Otherwise it is the usual time: of the poller for something outside, and of a thread that the
 	// kernel has to wake up for a goroutine.
-	for q := range s.procs {
+	for q := m.from; q < m.to; q++ {
 		if p := &s.procs[q]; p.current < 0 && !p.waking {
 			p.waking = true
 			switch {
@@ -87,7 +142,7 @@ func (s *Simulation) ready(i, proc int32) {
 				s.Out.Asleep++
 				late += s.Change.Back // see outcome.go
 			}
-			s.at(late, happenAwake, int32(q))
+			s.at(late, happenAwake, q)
 			return
 		}
 	}
@@ -100,6 +155,7 @@ func (s *Simulation) ready(i, proc int32) {
 // that of findRunnable.
 func (s *Simulation) take(proc int32, after int64) {
 	p := &s.procs[proc]
+	m := &s.processes[p.home]
 	inherit := p.slice
 	p.current, p.slice = -1, s.Slice()
 	i := int32(-1)
@@ -110,13 +166,13 @@ func (s *Simulation) take(proc int32, after int64) {
 		if after > 0 {
 			p.slice = max(inherit, 1)
 		}
-	case s.queue.len() > 0:
-		i = s.queue.pop()
+	case m.queue.len() > 0:
+		i = m.queue.pop()
 	default:
 		// The next one of a processor that runs another goroutine has to wait for that one, which
 		// may compute for long. The runtime waits for 3 µs before it steals it (runqgrab), which
 		// here is part of how late the processor is.
-		for q := range s.procs {
+		for q := m.from; q < m.to; q++ {
 			if other := &s.procs[q]; other.next >= 0 && other.current >= 0 {
 				i, other.next = other.next, -1
 				break

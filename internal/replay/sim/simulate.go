@@ -70,7 +70,7 @@ func (s *Simulation) begin() {
 	})
 	// Where there are fewer processors than in the recording some of the running ones are ready.
 	for _, i := range lists {
-		q := slices.IndexFunc(s.procs, func(p processor) bool { return p.current < 0 })
+		q := s.idleOf(s.homeOf(i))
 		if of(i) == 2 || q < 0 {
 			s.spawn(i, -1, -1)
 			continue
@@ -82,7 +82,7 @@ func (s *Simulation) begin() {
 		}
 		p.current = s.admit(i)
 		s.runners[p.current].state = onProc
-		s.step(int32(q))
+		s.step(q)
 	}
 }
 
@@ -116,7 +116,9 @@ func (s *Simulation) run(until int64) {
 		case happenSent:
 			// There is room: such channels have no limit.
 			d := s.deliveries[e.id()]
-			s.send(s.channel(d.object), d.element, -1)
+			b := s.channel(d.object)
+			s.send(b, d.element, -1)
+			s.hire(b)
 		case happenAwake:
 			// It may find nothing, where others were faster, and sleeps again.
 			p := &s.procs[e.id()]
@@ -278,7 +280,7 @@ func (s *Simulation) onObject(i, proc int32, o *instruction) (done, left bool) {
 	}
 	if done = s.operate(i, proc, o); s.yields {
 		s.yields = false
-		s.queue.push(i)
+		s.queueOf(proc).push(i)
 		s.leave(proc, ready)
 		return done, true
 	}
@@ -315,8 +317,8 @@ func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 	// the monitor would find none, either.
 	if p.slice <= 0 {
 		p.slice = s.Slice()
-		if s.queue.len() > 0 || p.next >= 0 {
-			s.queue.push(i)
+		if s.queueOf(proc).len() > 0 || p.next >= 0 {
+			s.queueOf(proc).push(i)
 			s.leave(proc, ready)
 			return -1
 		}

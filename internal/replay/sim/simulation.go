@@ -107,7 +107,7 @@ type Simulation struct {
 	n          uint32 // how many happenings have been planned
 	heap       heap
 	procs      []processor
-	queue      queue // runners that are ready, in order
+	processes  []process
 	runners    []runner
 	free       []int32 // runners that are over
 	tokens     []token // by number
@@ -188,12 +188,12 @@ func (s *Simulation) Reset(c Change) {
 		duties:   zeros(s.duties, len(p.Schedules)),
 		rows:     s.rows,
 		gathered: append(s.gathered[:0], gathering{}),
-		heap:     s.heap[:0], queue: s.queue, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
+		heap:     s.heap[:0], processes: s.processes, runners: s.runners[:0], free: s.free[:0], deliveries: s.deliveries[:0],
 		objects:  slices.Grow(s.objects[:0], len(p.Objects))[:len(p.Objects)],
 		standIn:  slices.Grow(s.standIn[:0], len(p.Objects))[:len(p.Objects)],
 		patience: p.Patience, limit: LeastWork + WorkPerOp*p.Ops,
 	}
-	s.queue.reset()
+	s.setProcesses(procs)
 	for i := range p.Objects {
 		s.objects[i].begin(&p.Objects[i])
 		s.standIn[i] = int32(i)

@@ -326,7 +326,7 @@ func (t *Tracer) site(s trace.Stack) int32 {
 	i, ok := t.bySite[key.String()]
 	if !ok {
 		i = int32(len(t.B.R.Sites))
-		t.B.R.Sites = append(t.B.R.Sites, Site{frames})
+		t.B.R.Sites = append(t.B.R.Sites, Site{Frames: frames})
 		t.bySite[key.String()] = i
 	}
 	t.sites[s] = i

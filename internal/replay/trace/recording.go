@@ -53,8 +53,10 @@ func (r *Recording) Waited() []string {
 type Recording struct {
 	// Start and End of the window, ns on the recording's own clock.
 	Start, End int64
-	// Procs is GOMAXPROCS, the number of processors that ran goroutines at a time.
-	Procs int
+	// Procs is GOMAXPROCS, the number of processors that ran goroutines at a time: that of all
+	// processes together, where there are several, see [Join].
+	Procs     int
+	Processes []Process // whose recordings were joined, nil for one
 	// Traced is the number of trace events that were read; of a window, how many of its recording's
 	// events are in it.
 	Traced int

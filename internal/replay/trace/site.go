@@ -127,13 +127,18 @@ func (s Site) Calls(pattern string) bool {
 // Numbered gives sites numbers, the same to those of one key: the index of the first. A site
 // without a key has its own. So places that differ in what does not matter become one: by
 // [Site.User] all ways into one line that uses a lock, by [Site.Reader] all functions that read a
-// connection.
+// connection. Places of different processes stay apart.
 func Numbered[K comparable](sites []Site, key func(Site) (K, bool)) []int32 {
 	of := make([]int32, len(sites))
-	numbers := map[K]int32{}
+	type place struct {
+		process int32
+		key     K
+	}
+	numbers := map[place]int32{}
 	for i, s := range sites {
 		of[i] = int32(i)
-		k, ok := key(s)
+		named, ok := key(s)
+		k := place{s.Process, named}
 		if !ok {
 			continue
 		}
@@ -243,7 +248,10 @@ func (s Site) Locks() bool {
 // A Site is where a goroutine waits or wakes another one: its call stack, innermost frame first,
 // cut at maxFrames. Of a goroutine that is created it is the function that it begins with, alone.
 // It has no frames where it is not known.
-type Site struct{ Frames []Frame }
+type Site struct {
+	Frames  []Frame
+	Process int32 // index of Recording.Processes, 0 where there is only one
+}
 
 // Root returns the function that the goroutine began with, "" if that is not known. Of goroutine 1
 // it is main.main. Of a stack deeper than maxFrames it is some function in the middle.

@@ -51,6 +51,24 @@ func (r *Recording) Split(n int) []*Recording {
 	return windows
 }
 
+// between returns what happened in the recording in a part of its time.
+func (r *Recording) between(from, to int64) *Recording {
+	s := splitter{of: r, state: make([]present, r.Count), owner: make([]int32, len(r.Spans))}
+	first := 0
+	for ; first < len(r.Events) && r.Events[first].At < from; first++ {
+		r.RestsAt(first)
+		s.follow(&r.Events[first])
+	}
+	last := first
+	for last < len(r.Events) && r.Events[last].At <= to {
+		last++
+	}
+	w := *r
+	w.Start, w.End, w.Traced = from, to, last-first
+	w.Events = append(s.begin(from), r.Events[first:last]...)
+	return &w
+}
+
 // An Origin is what windows of one recording have in common: its address. It has a byte, since
 // pointers to values of no size may be equal. Where recordings differ by more than windows of one
 // do, the interval comes from between recordings (stats.Clustered).

@@ -49,6 +49,12 @@ func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 		return profile.Profile{}, command.Usagef("-: must be given once")
 	}
 	client.WarnOfRepeats(w.Stderr, names)
+	if w.join {
+		joined := traceSource{strings.Join(names, ", "), func() (*trace.Recording, error) {
+			return together(names, w.readTrace)
+		}}
+		return w.simulate(ctx, []traceSource{joined}, 1)
+	}
 	traces := make([]traceSource, len(names))
 	for i, name := range names {
 		traces[i] = traceSource{name, func() (*trace.Recording, error) { return w.readTrace(name) }}
@@ -60,12 +66,14 @@ func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 // enough that can be simulated.
 const mostLive = 3
 
-// replayLive simulates what a program that runs is asked to record.
-func (w *whatif) replayLive(ctx context.Context, address string) (profile.Profile, error) {
+// replayLive simulates what programs that run are asked to record at the same time.
+func (w *whatif) replayLive(ctx context.Context, addresses []string) (profile.Profile, error) {
 	if err := w.checkTimes(); err != nil {
 		return profile.Profile{}, err
 	}
-	live := traceSource{address, func() (*trace.Recording, error) { return w.fetchTrace(ctx, address) }}
+	live := traceSource{strings.Join(addresses, ", "), func() (*trace.Recording, error) {
+		return together(addresses, func(address string) (*trace.Recording, error) { return w.fetchTrace(ctx, address) })
+	}}
 	return w.simulate(ctx, slices.Repeat([]traceSource{live}, mostLive), 1)
 }
 
@@ -79,7 +87,7 @@ type traceSource struct {
 func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
-	var waited, notes, answerable []string
+	var waited, notes, clocks, answerable []string
 	var waits [][]profile.RegionWaits
 	for i, from := range traces {
 		if i >= needed {
@@ -98,6 +106,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		if rec.Cut != nil {
 			notes = append(notes, fmt.Sprintf("%s: %v", name, rec.Cut))
 		}
+		clocks = clocksOf(rec)
 		if study == nil {
 			if study, err = w.study(rec, len(traces)); err != nil {
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
@@ -122,7 +131,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
-	p.Notes, p.Waits = append(p.Notes, notes...), profile.MergeWaits(waits...)
+	p.Notes, p.Waits = slices.Concat(p.Notes, notes, clocks), profile.MergeWaits(waits...)
 	if w.progress != "" && !w.answered(p) {
 		others := slices.DeleteFunc(answerable, func(name string) bool { return name == w.progress })
 		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",

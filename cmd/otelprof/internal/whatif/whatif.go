@@ -21,7 +21,7 @@ import (
 
 var Command = &command.Command{
 	Name:  "whatif",
-	Args:  "URL | TRACE…",
+	Args:  "URL… | TRACE…",
 	Short: "Tell what would help, from execution traces or a running program",
 	Long: `
 A TRACE is an execution trace of a Go program: of go test -trace, of /debug/pprof/trace, of runtime/trace; - is
@@ -36,6 +36,11 @@ A URL, or HOST:PORT, is that of a program's viewer; without an argument it is th
 viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records on its own, since the page is being read.
 Questions that the program does not ask itself, by -function or about other builds, have it record and hand out the trace,
 up to three times, with the token; the trace is simulated here.
+
+Several URLs are processes that ask each other, services or replicas of one: they record at the same time, and their recordings
+are joined by the IDs of spans, so that a region of one is held against the progress points of all. Clocks may differ by
+any offset, and run at other rates: requests and answers bound by how much, which the notes say. With -join the
+same is done with traces of the same time.
 
 With -confirm a running program is asked for slow-downs of the regions that seem to matter most, three at most: their callers
 are held for a tenth and a third of what they take themselves, in some windows and not in others, until that confirms the answer,
@@ -58,6 +63,7 @@ its ends, or waits, are then the visits.
 		c.BoolVar(&w.json, "json", false, "write the profile as JSON, as otelprof report reads it")
 		c.DurationVar(&w.record, "record", 3*time.Second, "`time` that a program is asked to record, in [100ms, 10s]")
 		c.DurationVar(&w.wait, "wait", time.Minute, "`time` to wait for a program's answer")
+		c.BoolVar(&w.join, "join", false, "TRACEs are of different processes, of the same time")
 		c.BoolVar(&w.confirm, "confirm", false, "have a running program confirm the answer by slow-downs, which delay it a little")
 		w.questionFlags()
 		w.target = plans.NewTargetFlags(c)
@@ -81,9 +87,9 @@ type whatif struct {
 	*command.Call
 	progress, region, function string
 	speedups                   []float64
-	json, confirm              bool
+	json, confirm, join        bool
 	record, wait               time.Duration
-	names                      []string // of traces, or of one URL
+	names                      []string // of traces, or URLs
 	target                     plans.TargetFlags
 	http                       *http.Client // for what takes no token
 	asked                      asked
@@ -110,14 +116,16 @@ func (w *whatif) answer(ctx context.Context) error {
 		return command.Usagef("function: must not be beside -region")
 	}
 	switch live, own := client.IsURL(w.names[0]), w.function != "" || w.asked.any(); {
-	case live && len(w.names) > 1:
-		return command.Usagef("argument %q: must not be beside a URL", w.names[1])
-	case w.confirm && (!live || own):
-		return command.Usagef("confirm: must be with the URL of a running program, without -function and questions about other builds")
+	case slices.ContainsFunc(w.names, func(name string) bool { return client.IsURL(name) != live }):
+		return command.Usagef("arguments %q: must be all URLs or all traces", w.names)
+	case w.confirm && (!live || own || len(w.names) > 1):
+		return command.Usagef("confirm: must be with the URL of one running program, without -function and questions about other builds")
+	case w.join && (live || len(w.names) < 2):
+		return command.Usagef("join: must be with two traces or more")
 	case !live:
 		p, err = w.replay(ctx, w.names)
-	case own:
-		p, err = w.replayLive(ctx, w.names[0])
+	case own || len(w.names) > 1:
+		p, err = w.replayLive(ctx, w.names)
 	default:
 		p, err = w.ask(ctx, w.names[0])
 	}

@@ -1,0 +1,41 @@
+package whatif
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// together reads the recordings of several processes at once, and joins them.
+func together(names []string, read func(name string) (*trace.Recording, error)) (*trace.Recording, error) {
+	if len(names) == 1 {
+		return read(names[0])
+	}
+	recs, errs := make([]*trace.Recording, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { recs[i], errs[i] = read(name) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", names[i], err)
+		}
+	}
+	return trace.Join(names, recs)
+}
+
+// clocksOf says how the clocks of joined recordings differ, raw and as they are mapped.
+func clocksOf(rec *trace.Recording) (notes []string) {
+	for i, p := range rec.Processes {
+		if i == 0 {
+			continue
+		}
+		c := p.Clock
+		notes = append(notes, fmt.Sprintf("clock of %s: %.6f s behind that of %s, and %.1f µs a second slow; a request took %v on its way at least by the clocks as they are, %v as they are mapped, which may be off by %v: by %d requests and answers",
+			p.Name, time.Duration(c.Offset).Seconds(), rec.Processes[0].Name, 1e6*c.Drift, time.Duration(p.Raw), time.Duration(p.Lag), time.Duration(c.Bound), c.Messages))
+	}
+	return notes
+}
