@@ -18,6 +18,7 @@ type cell struct {
 	mode    profile.Mode
 	build   build
 	limits  string // of the plan, "" where there is none
+	of      int    // processes
 	question
 	predicted, lo, hi float64
 	withheld          string // why there is no prediction
@@ -31,7 +32,7 @@ func judge(p program, b build, mode profile.Mode, profile profile.Profile, actua
 	for _, r := range p.regions {
 		for _, s := range speedups {
 			q := question{r, s}
-			c := cell{program: p.name, mode: mode, build: b, question: q}
+			c := cell{program: p.name, mode: mode, build: b, of: p.processes(), question: q}
 			e := effect(profile, mode, p.progress, r.span, s)
 			c.predicted, c.lo, c.hi, c.withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld.String()
 			c.actual, c.actualLo, c.actualHi = median(actual[q])
@@ -75,7 +76,7 @@ func (c cell) line() string {
 	if c.limits != "" {
 		head += "limits=" + c.limits + " "
 	}
-	head += fmt.Sprintf("processes=1 region=%s speedup=%.2f ", word(c.region.span), c.speedup)
+	head += fmt.Sprintf("processes=%d region=%s speedup=%.2f ", c.of, word(c.region.span), c.speedup)
 	if c.withheld != "" {
 		return head + fmt.Sprintf("withheld=%q actual=%.2f", c.withheld, c.actual)
 	}

@@ -21,6 +21,8 @@
 //
 //	hotrod   Jaeger's HotROD, github.com/jaegertracing/jaeger v1.76.0, all services in one process. The SQL query takes 15 ms,
 //	         Redis 2 ms to find drivers and 0.3 ms to get one, a route 2.5 ms by a pool of three workers.
+//	hotrod4  The same, each of its four services in a process of its own. A plan by the clock delays in all of them, and what
+//	         they count adds up; their recordings are joined, as by otelprof whatif URL URL. It is asked in mode slowdown.
 //	registry CNCF Distribution's registry of images, github.com/distribution/distribution/v3 v3.0.0: a manifest by its tag. A read
 //	         of its storage takes 3 ms, a look 1.5 ms, and at most three calls of the storage are under way.
 //	openfga  OpenFGA's server of relations, github.com/openfga/openfga v1.22.1: a check whose answer takes Read, 6 ms, then

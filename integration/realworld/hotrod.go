@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/otelprof/otelprof/internal/replay"
+)
 
 // hotrod is Jaeger's example: dispatch asks the customer service, whose database has one
 // connection, then the driver service, which asks Redis eleven times in a row, then the route
@@ -16,22 +20,23 @@ func hotrod() program {
 		module: "github.com/jaegertracing/jaeger", version: "v1.76.0", pkg: "./examples/hotrod",
 		ports: 4,
 		args: func(ports []string) []string {
-			args := []string{"all", "--otel-exporter=stdout", "--fix-db-query-delay=15ms"} // the flag overrides the variable
+			args := []string{"--otel-exporter=stdout", "--fix-db-query-delay=15ms"} // the flag overrides the variable
 			for i, service := range []string{"frontend", "customer", "driver", "route"} {
 				args = append(args, "--"+service+"-service-hostname=127.0.0.1", "--"+service+"-service-port="+ports[i])
 			}
 			return args
 		},
+		services: []string{"all"},
 		url: func(ports []string, n int) string {
 			customers := []string{"123", "392", "567", "731"}
 			return "http://127.0.0.1:" + ports[0] + "/dispatch?customer=" + customers[n%len(customers)]
 		},
 		progress: "GET /dispatch",
 		regions: []region{
-			{span: "SQL SELECT", delay: "mysql"},
-			{span: "GET /route", delay: "route"},
-			{span: "GetDriver", delay: "redis get"},
-			{span: "FindDriverIDs", delay: "redis find"},
+			{span: "SQL SELECT", delay: "mysql", scope: "mysql"},
+			{span: "GET /route", delay: "route", scope: otelhttp},
+			{span: "GetDriver", delay: "redis get", scope: "redis-manual"},
+			{span: "FindDriverIDs", delay: "redis find", scope: "redis-manual"},
 		},
 	}
 	const (
@@ -65,6 +70,19 @@ func hotrod() program {
 	for _, file := range []string{tracing, database, redis, route} {
 		p.edits = append(p.edits, imports(file, p.control()))
 	}
+	return p
+}
+
+// otelhttp is the scope of the spans of HTTP's servers and clients.
+const otelhttp = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+
+// hotrod4 is the same with each of the four services in a process of its own.
+func hotrod4() program {
+	p := hotrod()
+	p.name, p.about = "hotrod4", "Jaeger's HotROD, each of four services in a process; eight clients in another"
+	p.services = []string{"frontend", "customer", "driver", "route"}
+	p.speedups = []float64{0.1, 0.25, 0.5}
+	p.variants = []variant{{"no mutex around the database", []string{"--fix-disable-db-conn-mutex"}, replay.Question{Free: "*tracing.(*Mutex).Lock*"}}}
 	return p
 }
 

@@ -23,6 +23,12 @@ type lab struct {
 // try does all that was asked for with one program.
 func (l lab) try(ctx context.Context, p program) error {
 	fmt.Fprintf(l.out, "\n# %s\n", p.about)
+	if p.processes() > 1 && l.mode == profile.ModeReplay { // replay is asked beside plans
+		l.mode = profile.ModeSlowdown
+	}
+	if p.speedups != nil {
+		l.speedups = p.speedups
+	}
 	s, err := prepare(ctx, p, l.root, l.tools)
 	if err != nil {
 		return err
@@ -40,7 +46,11 @@ func (l lab) try(ctx context.Context, p program) error {
 			return err
 		}
 		fmt.Fprintf(l.out, "# %s: built by %s in %v\n", p.name, b, time.Since(began).Round(time.Second))
-		if err := l.tryBuild(ctx, p, b, binary); err != nil {
+		err = l.tryBuild(ctx, p, b, binary)
+		if (err == nil || errors.Is(err, errClaim)) && l.traces == "" && !l.truth {
+			err = errors.Join(err, l.tryVariants(ctx, p, b, binary))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -137,16 +147,22 @@ func (l lab) writeTraces(ctx context.Context, s *process) error {
 	}
 	t := &tally{left: l.patience}
 	for i := range l.windows {
-		var text []byte
-		err := s.undisturbed(t, func() (err error) { text, err = s.trace(ctx, l.record); return err })
+		var texts [][]byte
+		err := s.undisturbed(t, func() (err error) { texts, err = s.traces(ctx, l.record); return err })
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(l.traces, fmt.Sprintf("w%d.trace", i+1))
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			return err
+		for k, text := range texts {
+			name := fmt.Sprintf("w%d.trace", i+1)
+			if s.processes() > 1 {
+				name = fmt.Sprintf("w%d-%s.trace", i+1, s.members[k].service)
+			}
+			path := filepath.Join(l.traces, name)
+			if err := os.WriteFile(path, text, 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintf(l.out, "# %s: %d bytes\n", path, len(text))
 		}
-		fmt.Fprintf(l.out, "# %s: %d bytes\n", path, len(text))
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
 		}

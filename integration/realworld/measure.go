@@ -45,6 +45,9 @@ type question struct {
 // twice as many. It returns the profile, also as it was sent. A window that was disturbed is in the
 // profile all the same, as it is for any user of replay; the tally tells.
 func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
+	if s.processes() > 1 {
+		return s.predictTogether(ctx, o)
+	}
 	t = &tally{}
 	for i := 0; i < o.windows || i < 2*o.windows && !enough(p); i++ {
 		if err := s.undisturbed(t, func() error { return s.record(ctx, o.record) }); err != nil {

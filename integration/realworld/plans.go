@@ -33,17 +33,10 @@ var errClaim = errors.New("a claim does not hold")
 // with the limits of plan.DefaultLimits, and prints their answers and what they cost, and behind
 // slow-downs the answers that recordings give within these. Actual is what happens really.
 func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error {
-	var errs []error
 	profiles := map[string]profile.Profile{}
-	for _, limits := range []string{generousLimits, defaultLimits} {
-		c, err := s.underPlan(ctx, l, limits, profiles)
-		if err != nil {
-			return err
-		}
-		c.print(l.out, fmt.Sprintf("%s mode=%s build=%s limits=%s", p.name, l.mode, b, limits))
-		if err := c.missed(); err != nil && limits == defaultLimits && l.mode == profile.ModeSlowdown {
-			errs = append(errs, fmt.Errorf("%s, %s: %w", p.name, b, err))
-		}
+	errs, err := l.underPlans(ctx, p, b, s, profiles)
+	if err != nil {
+		return err
 	}
 	answers := []given{{l.mode, generousLimits, profiles[generousLimits]}, {l.mode, defaultLimits, profiles[defaultLimits]}}
 	if l.mode == profile.ModeSlowdown {
@@ -52,7 +45,7 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 			return err
 		}
 		fmt.Fprintf(l.out, "# %s: recordings: %s\n", p.name, t)
-		if err := keep(s.cmd.Path+".combined.json", text); err != nil {
+		if err := keep(s.path()+".combined.json", text); err != nil {
 			return err
 		}
 		answers = append(answers, given{modeCombined, defaultLimits, combined})
@@ -69,7 +62,7 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 			c.limits = a.limits
 			fmt.Fprintln(l.out, c.line())
 			fmt.Fprintf(l.out, "#   actual from %.2f to %.2f in %d windows\n", c.actualLo, c.actualHi, len(actual[c.question]))
-			if err := c.claims(); err != nil {
+			if err := errors.Join(c.claims(), c.claimsTogether(p)); err != nil {
 				errs = append(errs, fmt.Errorf("%s, %s, limits %s: %w", p.name, b, a.limits, err))
 			}
 		}
@@ -80,6 +73,38 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 		fmt.Fprintln(l.out, rank(cells))
 	}
 	return errors.Join(errs...)
+}
+
+// underPlans runs both plans, and returns which claims do not hold. Of several processes the
+// metrics must say the same.
+func (l lab) underPlans(ctx context.Context, p program, b build, s *process, profiles map[string]profile.Profile) (missed []error, err error) {
+	var backend *prometheus
+	if s.processes() > 1 {
+		if backend, err = l.startPrometheus(ctx, s); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, backend.stop()) }()
+	}
+	for _, limits := range []string{generousLimits, defaultLimits} {
+		c, err := s.underPlan(ctx, l, limits, profiles)
+		if err != nil {
+			return nil, err
+		}
+		c.print(l.out, fmt.Sprintf("%s mode=%s build=%s limits=%s", p.name, l.mode, b, limits))
+		if err := c.missed(); err != nil && limits == defaultLimits && l.mode == profile.ModeSlowdown {
+			missed = append(missed, fmt.Errorf("%s, %s: %w", p.name, b, err))
+		}
+		if backend == nil {
+			continue
+		}
+		switch err := backend.agrees(ctx, l.out, s, limits, profiles[limits], l.speedups[0]); {
+		case errors.Is(err, errClaim):
+			missed = append(missed, err)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return missed, nil
 }
 
 // given is a profile of a mode under a plan with these limits.
@@ -99,6 +124,29 @@ func (c cell) claims() error {
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
 	case c.mode == profile.ModeOverlap && math.Abs(c.error()) > mostError:
 		return fmt.Errorf("%w: %s at %.2f is %.2f points off", errClaim, c.region.span, c.speedup, c.error())
+	}
+	return nil
+}
+
+// What joined recordings claim: how near the region that limits the program is, the first one, and
+// how far from nothing the others may seem, in points.
+const (
+	mostOffTogether = 3
+	mostIdle        = 2
+)
+
+// claimsTogether returns what does not hold of what is claimed of a program of several processes.
+func (c cell) claimsTogether(p program) error {
+	switch {
+	case c.of < 2 || c.mode != modeCombined:
+	case c.withheld != "":
+		return fmt.Errorf("%w: %s at %.2f is withheld: %s", errClaim, c.region.span, c.speedup, c.withheld)
+	case c.region == p.regions[0] && math.Abs(c.error()) > mostOffTogether:
+		return fmt.Errorf("%w: %s at %.2f is %.2f points off, must be %d at most", errClaim, c.region.span, c.speedup, c.error(), mostOffTogether)
+	case c.region != p.regions[0] && math.Abs(c.predicted) > mostIdle:
+		return fmt.Errorf("%w: %s at %.2f brings %.2f, must be within %d of 0", errClaim, c.region.span, c.speedup, c.predicted, mostIdle)
+	case c.actualLo > c.hi || c.actualHi < c.lo:
+		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
 	}
 	return nil
 }
@@ -129,7 +177,7 @@ func (s *process) underPlan(ctx context.Context, l lab, limits string, profiles 
 	if _, err = s.ask(ctx, "POST", "/stop", nil); err != nil {
 		return c, err
 	}
-	if err = keep(fmt.Sprintf("%s.%s-%s.json", s.cmd.Path, l.mode, limits), text); err != nil {
+	if err = keep(fmt.Sprintf("%s.%s-%s.json", s.path(), l.mode, limits), text); err != nil {
 		return c, err
 	}
 	c.after, err = s.load(ctx, o, looks/2)
@@ -144,7 +192,11 @@ func (s *process) planText(mode profile.Mode, limits string, d time.Duration, sp
 	}
 	var regions []map[string]string
 	for _, r := range s.regions {
-		regions = append(regions, map[string]string{"span": r.span})
+		named := map[string]string{"span": r.span}
+		if s.processes() > 1 {
+			named["scope"] = r.scope
+		}
+		regions = append(regions, named)
 	}
 	plan := map[string]any{
 		"api": plan.API, "id": string(mode) + "-" + limits, "mode": mode,
@@ -153,6 +205,9 @@ func (s *process) planText(mode profile.Mode, limits string, d time.Duration, sp
 		"progress":   []map[string]any{{"span": s.progress, "type": plan.TypeThroughput}},
 		"grid":       map[string]any{"speedups": percent},
 		"abort":      map[string]any{"p99_ratio": 1000, "err_delta": "100%", "min_samples": 1},
+	}
+	if s.processes() > 1 {
+		plan["timing"] = map[string]any{"warmup": "1s", "epoch": "2s"}
 	}
 	if mode == profile.ModeOverlap {
 		plan["timing"] = map[string]any{"warmup": "1s", "experiment": "1s", "cooloff": "200ms"}

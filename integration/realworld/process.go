@@ -14,21 +14,28 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
-// A process is a program that runs, with its clients.
+// A process is a program that runs, with its clients. It may consist of several processes.
 type process struct {
 	program
+	members []*member
+	crowd   *crowd
+	http    *http.Client
+}
+
+// A member is one process of a program.
+type member struct {
+	service string // "" for a program of one process
 	cmd     *exec.Cmd
 	stdin   io.Closer
 	log     *os.File
 	control string // URL
-	crowd   *crowd
-	http    *http.Client
 }
 
 const (
@@ -39,44 +46,64 @@ const (
 )
 
 // start starts a program's binary and its clients, and returns when requests are answered. It takes
-// plans if experiments are "on". What the program writes to standard error goes into a file beside
+// plans if experiments are "on". What the program writes to standard error goes into files beside
 // the binary.
 func start(ctx context.Context, p program, binary, experiments string) (_ *process, err error) {
-	ports, err := freePorts(p.ports + 1)
+	ports, err := freePorts(p.ports + p.processes())
 	if err != nil {
 		return nil, err
 	}
-	own := net.JoinHostPort("127.0.0.1", ports[p.ports])
-	ports = ports[:p.ports]
-	s := &process{program: p, control: "http://" + own, http: &http.Client{}}
-	dir := filepath.Dir(binary)
+	ports, own := ports[:p.ports], ports[p.ports:]
+	s := &process{program: p, http: &http.Client{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.stop())
+			for _, m := range s.members {
+				err = fmt.Errorf("%w (its log is %s)", err, m.log.Name())
+			}
+		}
+	}()
 	args := ports
 	if p.args != nil {
 		args = p.args(ports)
 	}
-	s.cmd = exec.CommandContext(ctx, binary, args...)
-	s.cmd.Dir = dir
-	s.cmd.Env = append(os.Environ(), control.EnvAddress+"="+own, control.EnvExperiments+"="+experiments)
-	if s.log, err = os.Create(binary + ".log"); err != nil {
-		return nil, err
-	}
-	s.cmd.Stderr = s.log // its spans go to standard output, and nowhere from there
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		return nil, errors.Join(err, s.log.Close())
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, errors.Join(err, s.log.Close())
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%w (its log is %s)", errors.Join(err, s.stop()), s.log.Name())
+	for i := range p.processes() {
+		m := &member{control: net.JoinHostPort("127.0.0.1", own[i])}
+		if p.services != nil {
+			m.service = p.services[i]
 		}
-	}()
+		if err := m.start(ctx, binary, args, experiments); err != nil {
+			return nil, err
+		}
+		s.members = append(s.members, m)
+	}
 	if err := s.awaitAnswer(ctx, ports); err != nil {
 		return nil, err
 	}
 	s.crowd, err = startClients(ctx, p, ports)
 	return s, err
+}
+
+func (m *member) start(ctx context.Context, binary string, args []string, experiments string) (err error) {
+	logs := binary + ".log"
+	if m.service != "" {
+		args, logs = append([]string{m.service}, args...), binary+"-"+m.service+".log"
+	}
+	m.cmd = exec.CommandContext(ctx, binary, args...)
+	m.cmd.Dir = filepath.Dir(binary)
+	m.cmd.Env = append(os.Environ(), control.EnvAddress+"="+m.control, control.EnvExperiments+"="+experiments)
+	m.control = "http://" + m.control
+	if m.log, err = os.Create(logs); err != nil {
+		return err
+	}
+	m.cmd.Stderr = m.log // its spans go to standard output, and nowhere from there
+	if m.stdin, err = m.cmd.StdinPipe(); err == nil {
+		err = m.cmd.Start()
+	}
+	if err != nil {
+		return errors.Join(err, m.log.Close())
+	}
+	return nil
 }
 
 // awaitAnswer asks until the program answers, and seeds it.
@@ -104,7 +131,10 @@ func (s *process) awaitAnswer(ctx context.Context, ports []string) error {
 
 // pids are the processes that belong to what is measured.
 func (s *process) pids() []int {
-	pids := []int{os.Getpid(), s.cmd.Process.Pid}
+	pids := []int{os.Getpid()}
+	for _, m := range s.members {
+		pids = append(pids, m.cmd.Process.Pid)
+	}
 	if s.crowd != nil {
 		pids = append(pids, s.crowd.cmd.Process.Pid)
 	}
@@ -118,14 +148,26 @@ func (s *process) stop() error {
 		errs = append(errs, s.crowd.stop())
 	}
 	s.http.CloseIdleConnections()
-	errs = append(errs, s.stdin.Close(), s.cmd.Wait(), s.log.Close()) // control ends the program with its input
+	for _, m := range s.members { // control ends a process with its input
+		errs = append(errs, m.stdin.Close(), m.cmd.Wait(), m.log.Close())
+	}
 	return errors.Join(errs...)
 }
 
-// speed has the delay of a region be shorter by a part in [0, 1).
+// path is that of the binary.
+func (s *process) path() string { return s.members[0].cmd.Path }
+
+// speed has the delay of a region be shorter by a part in [0, 1), in the process that has it.
 func (s *process) speed(ctx context.Context, r region, speedup float64) error {
-	_, err := s.ask(ctx, http.MethodPost, "/speed", url.Values{"delay": {r.delay}, "speedup": {strconv.FormatFloat(speedup, 'g', -1, 64)}})
-	return err
+	var errs []error
+	for _, m := range s.members {
+		_, err := s.askOne(ctx, m, http.MethodPost, "/speed", url.Values{"delay": {r.delay}, "speedup": {strconv.FormatFloat(speedup, 'g', -1, 64)}})
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // record has replay record a window.
@@ -134,26 +176,53 @@ func (s *process) record(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// trace returns an execution trace.
-func (s *process) trace(ctx context.Context, d time.Duration) ([]byte, error) {
+// traces returns execution traces of the same time, one of each process.
+func (s *process) traces(ctx context.Context, d time.Duration) ([][]byte, error) {
 	return s.ask(ctx, http.MethodGet, "/trace", url.Values{"for": {d.String()}})
 }
 
-// profile returns what was found out until now, and as what it was sent.
+// profile returns what was found out until now by all processes, and as what it was sent or would
+// be.
 func (s *process) profile(ctx context.Context) (profile.Profile, []byte, error) {
-	text, err := s.ask(ctx, http.MethodGet, "/profile", nil)
+	texts, err := s.ask(ctx, http.MethodGet, "/profile", nil)
 	if err != nil {
 		return profile.Profile{}, nil, err
 	}
-	p, err := profile.Read(bytes.NewReader(text))
-	return p, text, err
+	all := make([]profile.Profile, len(texts))
+	for i, text := range texts {
+		if all[i], err = profile.Read(bytes.NewReader(text)); err != nil {
+			return profile.Profile{}, nil, err
+		}
+	}
+	if len(all) == 1 {
+		return all[0], texts[0], nil
+	}
+	merged := profile.Merge(all...)
+	text, err := asText(merged)
+	return merged, text, err
 }
 
-// ask asks package control within the program.
-func (s *process) ask(ctx context.Context, method, path string, values url.Values) ([]byte, error) {
+func asText(p profile.Profile) ([]byte, error) {
+	var b bytes.Buffer
+	err := p.WriteJSON(&b)
+	return b.Bytes(), err
+}
+
+// ask asks package control within all processes at once.
+func (s *process) ask(ctx context.Context, method, path string, values url.Values) ([][]byte, error) {
+	answers, errs := make([][]byte, len(s.members)), make([]error, len(s.members))
+	var wg sync.WaitGroup
+	for i, m := range s.members {
+		wg.Go(func() { answers[i], errs[i] = s.askOne(ctx, m, method, path, values) })
+	}
+	wg.Wait()
+	return answers, errors.Join(errs...)
+}
+
+func (s *process) askOne(ctx context.Context, m *member, method, path string, values url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, s.control+path+"?"+values.Encode(), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, method, m.control+path+"?"+values.Encode(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}

@@ -61,9 +61,9 @@ func TestRealize(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	s := startSmall(t)
-	text, err := s.trace(t.Context(), 20*time.Millisecond)
-	if err != nil || !strings.HasPrefix(string(text), "go 1.") {
-		t.Errorf("trace = %.20q, %v", text, err)
+	texts, err := s.traces(t.Context(), 20*time.Millisecond)
+	if err != nil || len(texts) != 1 || !strings.HasPrefix(string(texts[0]), "go 1.") {
+		t.Errorf("traces = %.20q, %v", texts, err)
 	}
 	if p, text, err := s.profile(t.Context()); err != nil || len(text) == 0 || len(p.Curves) != 0 {
 		t.Errorf("profile = %+v, %.20q, %v", p, text, err)
@@ -72,7 +72,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("record = %v", err)
 	}
 	for what, err := range map[string]error{
-		"trace for no time":        second(s.trace(t.Context(), 0)),
+		"trace for no time":        second(s.traces(t.Context(), 0)),
 		"window of an hour":        s.record(t.Context(), time.Hour),
 		"delay that there is not":  s.speed(t.Context(), region{delay: "none"}, 0.5),
 		"speed-up of all the time": s.speed(t.Context(), small.regions[0], 1),

@@ -23,6 +23,15 @@ type program struct {
 	ports int
 	args  func(ports []string) []string
 
+	// services are the first arguments of its processes, nil for one process without any.
+	services []string
+
+	// variants are other ways to start it.
+	variants []variant
+
+	// speedups are what regions are made faster by, nil for the usual.
+	speedups []float64
+
 	// url is what its clients get, or where they post a body; n is for what differs between
 	// requests. Seed, if there is one, brings the program to where it answers those.
 	url  func(ports []string, n int) string
@@ -34,8 +43,9 @@ type program struct {
 	regions  []region
 }
 
-// A region is a span, and the delay within it that can be made shorter.
-type region struct{ span, delay string }
+// A region is a span, and the delay within it that can be made shorter. Plans for several services
+// name its scope, too.
+type region struct{ span, delay, scope string }
 
 // copied reports whether the program is built from a copy of its source.
 func (p program) copied() bool { return p.module != "" }
@@ -43,5 +53,10 @@ func (p program) copied() bool { return p.module != "" }
 // control is the import path of package control in the program's module.
 func (p program) control() string { return p.module + "/internal/otelprof/control" }
 
+// processes is how many it has.
+func (p program) processes() int { return max(1, len(p.services)) }
+
 // programs are all that there are.
-func programs() []program { return []program{hotrod(), registry(), openfga(), etcd(), benthos()} }
+func programs() []program {
+	return []program{hotrod(), hotrod4(), registry(), openfga(), etcd(), benthos()}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/replayprofile"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// A variant is a program as it is started otherwise, and what is asked about that beforehand.
+type variant struct {
+	name     string
+	args     []string
+	question replay.Question
+}
+
+// mostOffVariant is how near joined recordings claim to be about a variant, in points.
+const mostOffVariant = 5
+
+// tryVariants records the program as it is, asks what its variants would bring, and runs both in
+// turns.
+func (l lab) tryVariants(ctx context.Context, p program, b build, binary string) error {
+	var errs []error
+	for _, v := range p.variants {
+		var predicted profile.Effect
+		var before, after []float64
+		for round := range l.pairs {
+			usual, err := l.runFor(ctx, p, binary, func(s *process) (err error) {
+				if round == 0 {
+					predicted, err = s.askAbout(ctx, l.settings, v.question)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			other := p
+			other.args = func(ports []string) []string { return append(p.args(ports), v.args...) }
+			otherwise, err := l.runFor(ctx, other, binary, func(*process) error { return nil })
+			if err != nil {
+				return err
+			}
+			before, after = append(before, usual), append(after, otherwise)
+		}
+		var shorter []float64
+		for i := range before {
+			shorter = append(shorter, 100*(1-after[i]/before[i]))
+		}
+		actual, least, most := median(shorter)
+		head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=%d question=%q ", p.name, profile.ModeReplay, b, p.processes(), v.name)
+		if !predicted.Known() {
+			fmt.Fprintf(l.out, "%swithheld=%q actual=%.2f\n", head, predicted.Withheld.String(), actual)
+			errs = append(errs, fmt.Errorf("%w: %s: withheld: %s", errClaim, v.name, predicted.Withheld))
+			continue
+		}
+		e := 100*predicted.Reduction - actual
+		fmt.Fprintf(l.out, "%spredicted=%.2f lo=%.2f hi=%.2f actual=%.2f error=%+.2f\n#   actual from %.2f to %.2f\n", head, 100*predicted.Reduction, 100*predicted.Lo, 100*predicted.Hi, actual, e, least, most)
+		if math.Abs(e) > mostOffVariant {
+			errs = append(errs, fmt.Errorf("%w: %s is %.2f points off, must be %d at most", errClaim, v.name, e, mostOffVariant))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// runFor starts a program, has do do something with it, and returns the time between answers.
+func (l lab) runFor(ctx context.Context, p program, binary string, do func(*process) error) (period float64, err error) {
+	s, err := start(ctx, p, binary, "off")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if err := sleep(ctx, l.warm); err != nil {
+		return 0, err
+	}
+	if err := do(s); err != nil {
+		return 0, err
+	}
+	return s.period(ctx, l.settings)
+}
+
+// askAbout asks one question of joined recordings.
+func (s *process) askAbout(ctx context.Context, o settings, q replay.Question) (profile.Effect, error) {
+	study, err := replay.NewStudy(replay.StudyConfig{Questions: []replay.Question{q}, Only: func(trace.Region) bool { return false }})
+	if err != nil {
+		return profile.Effect{}, err
+	}
+	for range o.windows {
+		texts, err := s.traces(ctx, o.record)
+		if err != nil {
+			return profile.Effect{}, err
+		}
+		rec, err := s.join(texts)
+		if err != nil {
+			return profile.Effect{}, err
+		}
+		if err := study.Add(ctx, rec); err != nil {
+			return profile.Effect{}, err
+		}
+	}
+	p := replayprofile.Of(study.Result())
+	i := slices.IndexFunc(p.Changes, func(c profile.Change) bool {
+		return c.Change == q.String() && c.Progress == s.progress && c.Metric == profile.MetricThroughput
+	})
+	if i < 0 {
+		return profile.Effect{Withheld: profile.Withheld{Text: "there is no such thing in what was recorded"}}, nil
+	}
+	return p.Changes[i].Effect, nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/replayprofile"
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
+
+// predictTogether has all processes recorded at the same time, and simulates them joined. It goes
+// on as predict does, and returns the same.
+func (s *process) predictTogether(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
+	study, err := replay.NewStudy(replay.StudyConfig{Speedups: o.speedups, Only: s.asks})
+	if err != nil {
+		return profile.Profile{}, nil, nil, err
+	}
+	t = &tally{}
+	result := study.Result()
+	for i := 0; i < o.windows || i < 2*o.windows && !result.Enough(); i++ {
+		var texts [][]byte
+		if err := s.undisturbed(t, func() (err error) { texts, err = s.traces(ctx, o.record); return err }); err != nil {
+			return profile.Profile{}, nil, nil, err
+		}
+		rec, err := s.join(texts)
+		if err != nil {
+			return profile.Profile{}, nil, nil, err
+		}
+		if err := study.Add(ctx, rec); err != nil {
+			return profile.Profile{}, nil, nil, err
+		}
+		result = study.Result()
+	}
+	p = replayprofile.Of(result)
+	text, err = asText(p)
+	return p, text, t, err
+}
+
+// asks reports whether a region is one of the program's.
+func (s *process) asks(r trace.Region) bool {
+	for _, known := range s.regions {
+		if r.Name == known.span && r.Scope == known.scope {
+			return true
+		}
+	}
+	return false
+}
+
+// join puts traces of all processes together.
+func (s *process) join(texts [][]byte) (*trace.Recording, error) {
+	recs := make([]*trace.Recording, len(texts))
+	for i, text := range texts {
+		rec, err := trace.Read(bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		recs[i] = rec
+	}
+	return trace.Join(s.services, recs)
+}
