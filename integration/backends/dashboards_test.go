@@ -152,12 +152,15 @@ func TestDashboards(t *testing.T) {
 		}
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
+				if strings.HasPrefix(target.Expr, "otelprof:") { // of slow-downs: TestFleetServices asks it
+					continue
+				}
 				what := fmt.Sprintf("%s: panel %q, %s", d.UID, p.Title, target.RefID)
 				ask(t, what, func() (int, error) {
 					if target.Datasource.Type == "jaeger" {
 						return s.jaeger.search(t, values.Replace(target.Service), values.Replace(target.Operation))
 					}
-					return s.prometheus.ruled(t, values.Replace(target.Expr))
+					return s.prometheus.numbers(t, values.Replace(target.Expr))
 				})
 				if target.Exemplar {
 					ask(t, what+": exemplars", func() (int, error) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/integration/backends/programs"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -132,7 +133,7 @@ func TestDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.ReplaceAll(string(page), "\\\n", "")
-		if flags := strings.Join(prometheusFlags, " "); !strings.Contains(text, flags) {
+		if flags := strings.Join(programs.PrometheusFlags, " "); !strings.Contains(text, flags) {
 			t.Errorf("docs/backends.md: starts Prometheus without %s", flags)
 		}
 		here := strings.NewReplacer("127.0.0.1:16686", s.jaeger.query, "127.0.0.1:9090", s.prometheus.address, "otelprof report", ours(t, "otelprof")+" report")

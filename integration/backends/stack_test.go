@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/otelprof/otelprof/integration/backends/programs"
 )
 
 const configs = root + "/collector-config/"
@@ -83,13 +85,10 @@ type prometheus struct {
 	address string
 }
 
-// prometheusFlags are the flags that docs/backends.md names.
-var prometheusFlags = []string{"--web.enable-otlp-receiver", "--enable-feature=otlp-native-delta-ingestion,exemplar-storage"}
-
 func newPrometheus(t testing.TB) *prometheus {
 	t.Helper()
 	p := &prometheus{address: freeAddress(t)}
-	p.process = start(t, "prometheus", backend(t, "prometheus"), nil, append(prometheusFlags,
+	p.process = start(t, "prometheus", backend(t, "prometheus"), nil, append(programs.PrometheusFlags,
 		"--config.file="+configs+"prometheus.yml", "--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+p.address, "--log.level=error")...)
 	p.ready(t, "http://"+p.address+"/-/ready")
 	return p

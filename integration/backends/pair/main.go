@@ -31,8 +31,11 @@ const (
 	selecting = 4 * time.Millisecond
 )
 
-// caps are wider than a plan's limits.
-var caps = plan.Limits{PerSpan: plan.Duration(50 * time.Millisecond), PerTrace: plan.Duration(time.Second), Duty: 1, Total: plan.Duration(time.Hour)}
+// Both are wider than those of the plan.
+var (
+	caps    = plan.Limits{PerSpan: plan.Duration(50 * time.Millisecond), PerTrace: plan.Duration(time.Second), Duty: 1, Total: plan.Duration(time.Hour)}
+	breaker = plan.Abort{P99Ratio: 100, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}
+)
 
 func main() {
 	service := flag.String("service", "", "shop or stock")
@@ -49,7 +52,7 @@ func main() {
 }
 
 func run(ctx context.Context, service, listen string, stocks []string, clients int) error {
-	prof, err := otelprof.Setup(context.Background(), otelprof.WithServiceName(service), otelprof.WithExperiments(caps))
+	prof, err := otelprof.Setup(context.Background(), otelprof.WithServiceName(service), otelprof.WithExperiments(caps), otelprof.WithBreaker(breaker))
 	if err != nil {
 		return err
 	}

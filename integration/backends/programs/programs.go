@@ -31,6 +31,12 @@ var All = []Program{
 	{Name: "jaeger", Package: "github.com/jaegertracing/jaeger/cmd/jaeger"},
 }
 
+// Prometheus is the one of All.
+func Prometheus() Program { return All[1] }
+
+// PrometheusFlags are the flags that docs/backends.md names.
+var PrometheusFlags = []string{"--web.enable-otlp-receiver", "--enable-feature=otlp-native-delta-ingestion,exemplar-storage"}
+
 // ldflags leave out what debuggers want: the binaries have 60 to 90 MB.
 const ldflags = "-s -w"
 
