@@ -27,14 +27,19 @@ func (c *Controller) misses(p *plan.Plan) string {
 	if why := c.foreign(p); why != "" {
 		return why
 	}
-	t := p.Target
-	switch {
-	case p.ByClock(): // the others count
+	if p.ByClock() { // the others count
 		return ""
-	case t.Instances.Percent > 0 && t.Instances.Percent < 100 && c.id == "":
-		return fmt.Sprintf("the plan is for %g%% of the instances, this one has no service.instance.id", t.Instances.Percent)
-	case t.Instances.Percent > 0 && share(p.ID, c.id) >= t.Instances.Percent:
-		return fmt.Sprintf("the plan is for %g%% of the instances, this one is not among them", t.Instances.Percent)
+	}
+	return c.spared(p)
+}
+
+// spared returns why this is not one of the instances that a plan chooses, "" if it is.
+func (c *Controller) spared(p *plan.Plan) string {
+	switch percent := p.Target.Instances.Percent; {
+	case percent > 0 && percent < 100 && c.id == "":
+		return fmt.Sprintf("the plan is for %g%% of the instances, this one has no service.instance.id", percent)
+	case percent > 0 && share(p.ID, c.id) >= percent:
+		return fmt.Sprintf("the plan is for %g%% of the instances, this one is not among them", percent)
 	}
 	return ""
 }
@@ -43,13 +48,7 @@ func (c *Controller) misses(p *plan.Plan) string {
 // instances of this one.
 func (c *Controller) countsOnly(p *plan.Plan) bool {
 	t := p.Target
-	if !p.ByClock() {
-		return false
-	}
-	if t.Service != "" && t.Service != c.service {
-		return true
-	}
-	return t.Instances.Percent > 0 && t.Instances.Percent < 100 && (c.id == "" || share(p.ID, c.id) >= t.Instances.Percent)
+	return p.ByClock() && (t.Service != "" && t.Service != c.service || c.spared(p) != "")
 }
 
 // share places an instance in [0, 100), evenly over instances and anew for each plan.

@@ -53,44 +53,28 @@ func placebos(all []Epoch, i int, has func(Epoch) bool, value func(Epoch) float6
 	return w*value(before) + (1-w)*value(after), true
 }
 
-// A gain is what all processes counted in epochs in which one region was held: the time of visits,
-// what it would have been, and the delay and own time.
+// A gain is what all processes counted in epochs in which one region was held. What the region
+// would have taken is that of as long in placebos, not of as many visits.
 type gain struct {
-	visits, time, base float64
-	taken, own         float64
-	placedOwn          float64 // what own would have been
+	visits float64
+	stats.Contrast
 }
 
 func (g *gain) add(d gain, sign float64) {
 	g.visits += sign * d.visits
-	g.time += sign * d.time
-	g.base += sign * d.base
-	g.taken += sign * d.taken
-	g.own += sign * d.own
-	g.placedOwn += sign * d.placedOwn
+	g.Contrast = g.Plus(d.Contrast, sign)
 }
 
-func (g gain) slower() float64 {
-	if g.own <= 0 {
-		return 0
-	}
-	return max(0, g.taken/g.own)
-}
-
-func (g gain) elasticity() float64 {
-	if s := g.slower(); s > 0 && g.base > 0 {
-		return (g.time/g.base - 1) / s
-	}
-	return 0
-}
+func (g gain) elasticity() float64 { return g.Elasticity() }
 
 // rerouted is by which part there was more of the region for each visit, for each part by which it
-// was slower.
+// was slower. Of visits that take longer there are fewer in an epoch.
 func (g gain) rerouted() float64 {
-	if s := g.slower(); s > 0 && g.placedOwn > 0 && g.time > 0 {
-		return (g.own/g.placedOwn*g.time/g.base - 1) / s
+	if g.Time <= 0 {
+		return 0
 	}
-	return 0
+	g.Placed *= g.Base / g.Time
+	return g.Rerouted()
 }
 
 // count adds what an epoch of one process says of a progress point, beside its own placebos: one
@@ -106,8 +90,8 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	})
 	if known {
 		g.visits += float64(here.Visits)
-		g.time += float64(here.Sum)
-		g.base += float64(here.Visits) * each
+		g.Time += float64(here.Sum)
+		g.Base += float64(here.Visits) * each
 	}
 }
 
@@ -121,9 +105,9 @@ func (g *gain) hold(all []Epoch, i int) {
 	same := func(e Epoch) bool { return e.Region == here.Region && e.Own > 0 }
 	part, _ := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
 	own, _ := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Own) })
-	g.own += float64(here.Own)
-	g.taken += float64(here.Taken) - part*float64(here.Own)
-	g.placedOwn += own
+	g.Own += float64(here.Own)
+	g.Taken += float64(here.Taken) - part*float64(here.Own)
+	g.Placed += own
 }
 
 // A moment is an epoch of a plan.
@@ -157,7 +141,7 @@ func gains(profiles []Profile, q question) map[float64][]gain {
 		for _, at := range slices.SortedFunc(maps.Keys(byMoment), func(a, b moment) int {
 			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.plan, b.plan))
 		}) {
-			if g := *byMoment[at]; g.visits > 0 && g.own > 0 && g.base > 0 {
+			if g := *byMoment[at]; g.visits > 0 && g.Own > 0 && g.Base > 0 {
 				all[level] = append(all[level], g)
 			}
 		}
@@ -178,10 +162,10 @@ func (c *Curve) setFromEpochs(profiles []Profile) bool {
 			sum.add(g, +1)
 			total.add(g, +1)
 		}
-		if sum.slower() <= 0 {
+		if sum.Slower() <= 0 {
 			continue
 		}
-		s := NewSlope(level, sum.slower(), stats.PseudoValues(of, (*gain).add, gain.elasticity))
+		s := NewSlope(level, sum.Slower(), stats.PseudoValues(of, (*gain).add, gain.elasticity))
 		if len(of) >= stats.LeastSamples && c.metric() == MetricThroughput {
 			ratio := stats.Summarize(stats.PseudoValues(of, (*gain).add, gain.rerouted))
 			s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr
@@ -192,6 +176,6 @@ func (c *Curve) setFromEpochs(profiles []Profile) bool {
 		return false
 	}
 	c.Slopes = slopes
-	c.Own, c.BasePeriod = time.Duration(total.own/total.visits), time.Duration(total.base/total.visits)
+	c.Own, c.BasePeriod = time.Duration(total.Own/total.visits), time.Duration(total.Base/total.visits)
 	return true
 }

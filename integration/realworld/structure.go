@@ -9,7 +9,6 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/replay"
-	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -86,24 +85,10 @@ func (l lab) runFor(ctx context.Context, p program, binary string, do func(*proc
 
 // askAbout asks one question of joined recordings.
 func (s *process) askAbout(ctx context.Context, o settings, q replay.Question) (profile.Effect, error) {
-	study, err := replay.NewStudy(replay.StudyConfig{Questions: []replay.Question{q}, Only: func(trace.Region) bool { return false }})
+	p, _, err := s.studyTogether(ctx, o, replay.StudyConfig{Questions: []replay.Question{q}, Only: func(trace.Region) bool { return false }})
 	if err != nil {
 		return profile.Effect{}, err
 	}
-	for range o.windows {
-		texts, err := s.traces(ctx, o.record)
-		if err != nil {
-			return profile.Effect{}, err
-		}
-		rec, err := s.join(texts)
-		if err != nil {
-			return profile.Effect{}, err
-		}
-		if err := study.Add(ctx, rec); err != nil {
-			return profile.Effect{}, err
-		}
-	}
-	p := replayprofile.Of(study.Result())
 	i := slices.IndexFunc(p.Changes, func(c profile.Change) bool {
 		return c.Change == q.String() && c.Progress == s.progress && c.Metric == profile.MetricThroughput
 	})

@@ -10,32 +10,39 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// predictTogether has all processes recorded at the same time, and simulates them joined. It goes
-// on as predict does, and returns the same.
+// predictTogether has all processes recorded at the same time, and simulates them joined. It
+// returns what predict does.
 func (s *process) predictTogether(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
-	study, err := replay.NewStudy(replay.StudyConfig{Speedups: o.speedups, Only: s.asks})
+	if p, t, err = s.studyTogether(ctx, o, replay.StudyConfig{Speedups: o.speedups, Only: s.asks}); err != nil {
+		return p, nil, t, err
+	}
+	text, err = asText(p)
+	return p, text, t, err
+}
+
+// studyTogether asks joined recordings, as many as predict takes.
+func (s *process) studyTogether(ctx context.Context, o settings, c replay.StudyConfig) (p profile.Profile, t *tally, err error) {
+	study, err := replay.NewStudy(c)
 	if err != nil {
-		return profile.Profile{}, nil, nil, err
+		return p, nil, err
 	}
 	t = &tally{}
-	result := study.Result()
+	var result replay.Result
 	for i := 0; i < o.windows || i < 2*o.windows && !result.Enough(); i++ {
 		var texts [][]byte
 		if err := s.undisturbed(t, func() (err error) { texts, err = s.traces(ctx, o.record); return err }); err != nil {
-			return profile.Profile{}, nil, nil, err
+			return p, nil, err
 		}
 		rec, err := s.join(texts)
 		if err != nil {
-			return profile.Profile{}, nil, nil, err
+			return p, nil, err
 		}
 		if err := study.Add(ctx, rec); err != nil {
-			return profile.Profile{}, nil, nil, err
+			return p, nil, err
 		}
 		result = study.Result()
 	}
-	p = replayprofile.Of(result)
-	text, err = asText(p)
-	return p, text, t, err
+	return replayprofile.Of(result), t, nil
 }
 
 // asks reports whether a region is one of the program's.

@@ -6,12 +6,9 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
-	"github.com/otelprof/otelprof/causal/internal/engine/breaker"
 	"github.com/otelprof/otelprof/causal/internal/engine/classes"
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
-	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/glob"
 )
 
@@ -63,12 +60,8 @@ func (run *Run) measureEpoch(ctx context.Context, schedule *experiment.Epochs, n
 		what = "counting, delays elsewhere: " + what
 	}
 	run.say(what)
-	start := &armStart{at: time.Since(run.Started), spent: run.Guard.Spent.Load(), arrived: run.Visits()}
-	virtualtime.Books.Sweep(clock.Now(), virtualtime.ForgetAfter, virtualtime.ForgetOpen)
-	i := run.Begin(a)
-	run.Breaker.Enter(time.Now(), breaker.Delayed)
-	defer func() { run.Breaker.Enter(time.Now(), breaker.Between) }()
-	defer run.Rest()
+	start, i, end := run.enter(a)
+	defer end()
 	if ctx.Err() != nil {
 		return false
 	}
@@ -80,13 +73,8 @@ func (run *Run) measureEpoch(ctx context.Context, schedule *experiment.Epochs, n
 	if !run.pauseUntil(ctx, to) {
 		return false
 	}
-	e := experiment.Experiment{
-		Arm: a, Epoch: number, Iteration: int(schedule.Round(number)), At: start.at, Settled: start.began.Sub(run.Started) - start.at,
-		Duration: time.Since(start.began), Rooted: time.Duration(run.rooted.Load() - start.rooted),
-	}
-	for point, v := range run.Visits() {
-		e.Passages = append(e.Passages, v.Since(start.visits[point]))
-	}
+	e := run.counted(start, a, i)
+	e.Epoch, e.Iteration = number, int(schedule.Round(number))
 	if off := run.Guard.Wall(time.Now()).Sub(to); off.Abs() > design.EpochSkew || (e.Duration-to.Sub(from)).Abs() > design.EpochSkew {
 		e.Spoiled = "the clock was set, or this process stood still"
 	}

@@ -132,12 +132,8 @@ func (run *Run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 	}
 	defer run.Turn.done()
 	run.say(run.describe(a))
-	start := &armStart{at: time.Since(run.Started), spent: run.Guard.Spent.Load(), arrived: run.Visits()}
-	virtualtime.Books.Sweep(clock.Now(), virtualtime.ForgetAfter, virtualtime.ForgetOpen) // those left begin anew
-	i := run.Begin(a)
-	run.Breaker.Enter(time.Now(), breaker.Delayed) // also of what the last arm has left behind
-	defer func() { run.Breaker.Enter(time.Now(), breaker.Between) }()
-	defer run.Rest()
+	start, i, end := run.enter(a)
+	defer end()
 	if ctx.Err() != nil { // it ended just before the arm began
 		return false
 	}
@@ -157,14 +153,11 @@ func (run *Run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 		if !run.pause(ctx, wait) {
 			return false
 		}
-		e := experiment.Experiment{
-			Arm: a, Iteration: iteration, At: start.at, Settled: start.began.Sub(run.Started) - start.at, Duration: time.Since(start.began),
-			Growth: time.Duration(i.GrowthAt(clock.Now()) - start.growth), Rooted: time.Duration(run.rooted.Load() - start.rooted),
-		}
+		e := run.counted(start, a, i)
+		e.Iteration = iteration
 		least := uint64(math.MaxUint64)
-		for point, v := range run.Visits() {
-			e.Passages = append(e.Passages, v.Since(start.visits[point]))
-			least = min(least, e.Passages[point].Visits)
+		for _, passed := range e.Passages {
+			least = min(least, passed.Visits)
 		}
 		if least < uint64(run.Plan.Timing.MinProgress) && e.Duration < time.Duration(run.Plan.Timing.MaxExperiment) {
 			wait = min(Tick, time.Duration(run.Plan.Timing.MaxExperiment)-e.Duration)
@@ -173,6 +166,30 @@ func (run *Run) measure(ctx context.Context, iteration int, a experiment.Arm) bo
 		run.endCounting(e, start, i)
 		return true
 	}
+}
+
+// enter puts an arm in force, until end is called.
+func (run *Run) enter(a experiment.Arm) (start *armStart, i Influence, end func()) {
+	start = &armStart{at: time.Since(run.Started), spent: run.Guard.Spent.Load(), arrived: run.Visits()}
+	virtualtime.Books.Sweep(clock.Now(), virtualtime.ForgetAfter, virtualtime.ForgetOpen) // those left begin anew
+	i = run.Begin(a)
+	run.Breaker.Enter(time.Now(), breaker.Delayed) // also of what the last arm has left behind
+	return start, i, func() {
+		run.Rest()
+		run.Breaker.Enter(time.Now(), breaker.Between)
+	}
+}
+
+// counted is what has been counted of an arm until now.
+func (run *Run) counted(start *armStart, a experiment.Arm, i Influence) experiment.Experiment {
+	e := experiment.Experiment{
+		Arm: a, At: start.at, Settled: start.began.Sub(run.Started) - start.at, Duration: time.Since(start.began),
+		Growth: time.Duration(i.GrowthAt(clock.Now()) - start.growth), Rooted: time.Duration(run.rooted.Load() - start.rooted),
+	}
+	for point, v := range run.Visits() {
+		e.Passages = append(e.Passages, v.Since(start.visits[point]))
+	}
+	return e
 }
 
 // Add keeps an experiment, and what it has recorded of latency by progress point.

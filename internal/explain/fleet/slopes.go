@@ -54,59 +54,25 @@ func (s stretch) whole() bool { return s.slowed.visits > 0 && s.placed.visits > 
 
 // holding is what an instance without visits held the region for, where so many times as many
 // visits were counted elsewhere as in the placebos.
-func (s stretch) holding(visits float64) contrast {
-	c := contrast{taken: s.slowed.delay, own: s.slowed.own, placed: s.placed.own * visits}
+func (s stretch) holding(visits float64) stats.Contrast {
+	c := stats.Contrast{Taken: s.slowed.delay, Own: s.slowed.own, Placed: s.placed.own * visits}
 	if s.placed.own > 0 {
-		c.taken -= s.placed.delay * s.slowed.own / s.placed.own
+		c.Taken -= s.placed.delay * s.slowed.own / s.placed.own
 	}
 	return c
 }
 
-// A contrast is what stretches of all instances come to: the time of visits, what it would have
-// been with the region as it is, and the delay and own time. Each instance is compared with its own
-// placebos, since one may have more to do than others.
-type contrast struct{ time, base, taken, own, placed float64 }
-
-func (c contrast) plus(d contrast, sign float64) contrast {
-	return contrast{c.time + sign*d.time, c.base + sign*d.base, c.taken + sign*d.taken, c.own + sign*d.own, c.placed + sign*d.placed}
-}
-
-// contrast is what the stretches of one instance come to, together.
-func (s stretch) contrast() contrast {
+// contrast is what the stretches of one instance come to, beside its own placebos: one instance may
+// have more to do than another.
+func (s stretch) contrast() stats.Contrast {
 	if !s.whole() {
-		return contrast{}
+		return stats.Contrast{}
 	}
 	visits := s.slowed.visits / s.placed.visits
-	return contrast{
-		time: s.slowed.effective, base: s.placed.effective * visits,
-		taken: s.slowed.delay - s.placed.delay*visits, own: s.slowed.own, placed: s.placed.own * visits,
+	return stats.Contrast{
+		Time: s.slowed.effective, Base: s.placed.effective * visits,
+		Taken: s.slowed.delay - s.placed.delay*visits, Own: s.slowed.own, Placed: s.placed.own * visits,
 	}
-}
-
-// slower is by which part of its own time the region was held for more than in its placebos.
-func (c contrast) slower() float64 {
-	if c.own <= 0 {
-		return 0
-	}
-	return max(0, c.taken/c.own)
-}
-
-// elasticity is by which part the time for each visit grew for each part by which the region was
-// slower.
-func (c contrast) elasticity() float64 {
-	if slower := c.slower(); slower > 0 && c.base > 0 {
-		return (c.time/c.base - 1) / slower
-	}
-	return 0
-}
-
-// rerouted is by which part there were more of the region's spans for each visit, by their own
-// time, for each part by which the region was slower.
-func (c contrast) rerouted() float64 {
-	if slower := c.slower(); slower > 0 && c.placed > 0 {
-		return (c.own/c.placed - 1) / slower
-	}
-	return 0
 }
 
 // A block is a stretch of one instance, by its number.
@@ -117,7 +83,7 @@ type block struct {
 }
 
 // total is what blocks come to, and by instance what they add up to.
-func total(blocks []block) (sum contrast, byInstance map[int]stretch) {
+func total(blocks []block) (sum stats.Contrast, byInstance map[int]stretch) {
 	byInstance = map[int]stretch{}
 	for _, b := range blocks {
 		s := byInstance[b.instance]
@@ -125,16 +91,16 @@ func total(blocks []block) (sum contrast, byInstance map[int]stretch) {
 		byInstance[b.instance] = s
 	}
 	for _, i := range slices.Sorted(maps.Keys(byInstance)) {
-		sum = sum.plus(byInstance[i].contrast(), +1)
+		sum = sum.Plus(byInstance[i].contrast(), +1)
 	}
 	return sum, byInstance
 }
 
 // pseudoValues are the jackknife's, as [stats.PseudoValues], in time linear in the blocks. Held is
 // what instances without visits did, which others counted.
-func pseudoValues(blocks []block, held contrast, of func(contrast) float64) []float64 {
+func pseudoValues(blocks []block, held stats.Contrast, of func(stats.Contrast) float64) []float64 {
 	sum, byInstance := total(blocks)
-	sum = sum.plus(held, +1)
+	sum = sum.Plus(held, +1)
 	n, all := float64(len(blocks)), of(sum)
 	if n == 1 {
 		return []float64{all}
@@ -142,9 +108,9 @@ func pseudoValues(blocks []block, held contrast, of func(contrast) float64) []fl
 	values := make([]float64, len(blocks))
 	for i, b := range blocks {
 		rest := byInstance[b.instance]
-		without := sum.plus(rest.contrast(), -1)
+		without := sum.Plus(rest.contrast(), -1)
 		rest.add(b.stretch, -1)
-		values[i] = n*all - (n-1)*of(without.plus(rest.contrast(), +1))
+		values[i] = n*all - (n-1)*of(without.Plus(rest.contrast(), +1))
 	}
 	return values
 }
@@ -200,17 +166,17 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 		blocks := byLevel[level]
 		slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(a.at, b.at) })
 		sum, _ := total(blocks)
-		var held contrast
+		var held stats.Contrast
 		for _, h := range holders[level] {
-			held = held.plus(h.holding(visitsOf(blocks)), +1)
+			held = held.Plus(h.holding(visitsOf(blocks)), +1)
 		}
-		sum = sum.plus(held, +1)
-		if sum.slower() <= 0 { // it was not slower: what that costs is not known
+		sum = sum.Plus(held, +1)
+		if sum.Slower() <= 0 { // it was not slower: what that costs is not known
 			continue
 		}
-		slope := profile.NewSlope(level, sum.slower(), pseudoValues(blocks, held, contrast.elasticity))
+		slope := profile.NewSlope(level, sum.Slower(), pseudoValues(blocks, held, stats.Contrast.Elasticity))
 		if len(blocks) >= stats.LeastSamples {
-			ratio := stats.Summarize(pseudoValues(blocks, held, contrast.rerouted))
+			ratio := stats.Summarize(pseudoValues(blocks, held, stats.Contrast.Rerouted))
 			slope.VisitRatio, slope.VisitRatioErr = ratio.Mean, ratio.StdErr
 		}
 		if most := max(math.Abs(slope.Lo), math.Abs(slope.Hi)); most < mostElasticity {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // promMatrix writes how series rose as Prometheus does.
@@ -149,10 +150,10 @@ func TestRerouted(t *testing.T) {
 		{0, 0, stretch{slowed: counts{visits: 200, delay: 8, own: 80}, placed: counts{visits: 100, own: 50}}},
 		{0, 1, stretch{slowed: counts{visits: 100, delay: 16, own: 160}, placed: counts{visits: 100, own: 200}}},
 	})
-	if got := all.rerouted(); math.Abs(got+2) > 1e-9 {
+	if got := all.Rerouted(); math.Abs(got+2) > 1e-9 {
 		t.Errorf("%v, want -2", got)
 	}
-	if got := (contrast{}).rerouted(); got != 0 {
+	if got := (stats.Contrast{}).Rerouted(); got != 0 {
 		t.Errorf("%v of nothing", got)
 	}
 }

@@ -72,7 +72,7 @@ func Join(names []string, recs []*Recording) (*Recording, error) {
 	}
 	events := 0
 	for i := range recs {
-		j.recs[i] = recs[i].by(&j.clocks[i]).between(from, to)
+		j.recs[i] = recs[i].between(from, to, &j.clocks[i])
 		events += len(j.recs[i].Events)
 	}
 	if events > maxEvents {
@@ -199,17 +199,6 @@ func (j *joiner) measure(p, q int) {
 		j.raw[q] = min(j.raw[q], m.came-m.left)
 		j.lag[q] = min(j.lag[q], j.clocks[q].at(m.came)-j.clocks[p].at(m.left))
 	}
-}
-
-// by returns the recording by another clock.
-func (r *Recording) by(c *Clock) *Recording {
-	w := *r
-	w.Start, w.End, w.Events = c.at(r.Start), c.at(r.End), slices.Clone(r.Events)
-	for i := range w.Events {
-		r.RestsAt(i)
-		w.Events[i].At = c.at(w.Events[i].At)
-	}
-	return &w
 }
 
 // merge puts recordings of one window and clock together.

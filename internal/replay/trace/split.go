@@ -27,7 +27,7 @@ func (r *Recording) Split(n int) []*Recording {
 	if n < 2 || r.End-r.Start < int64(n) {
 		return []*Recording{r}
 	}
-	s := splitter{of: r, state: make([]present, r.Count), owner: make([]int32, len(r.Spans))}
+	s := newSplitter(r)
 	windows := make([]*Recording, n)
 	next := 0
 	all := new(Origin)
@@ -51,21 +51,25 @@ func (r *Recording) Split(n int) []*Recording {
 	return windows
 }
 
-// between returns what happened in the recording in a part of its time.
-func (r *Recording) between(from, to int64) *Recording {
-	s := splitter{of: r, state: make([]present, r.Count), owner: make([]int32, len(r.Spans))}
+// between returns what happened in the recording in a part of the time by another clock, and by that.
+func (r *Recording) between(from, to int64, by *Clock) *Recording {
+	s := newSplitter(r)
 	first := 0
-	for ; first < len(r.Events) && r.Events[first].At < from; first++ {
+	for ; first < len(r.Events) && by.at(r.Events[first].At) < from; first++ {
 		r.RestsAt(first)
 		s.follow(&r.Events[first])
 	}
-	last := first
-	for last < len(r.Events) && r.Events[last].At <= to {
-		last++
-	}
 	w := *r
-	w.Start, w.End, w.Traced = from, to, last-first
-	w.Events = append(s.begin(from), r.Events[first:last]...)
+	w.Start, w.End, w.Events = from, to, s.begin(from)
+	there := len(w.Events)
+	for i, e := range r.Events[first:] {
+		r.RestsAt(i)
+		if e.At = by.at(e.At); e.At > to {
+			break
+		}
+		w.Events = append(w.Events, e)
+	}
+	w.Traced = len(w.Events) - there
 	return &w
 }
 
@@ -80,6 +84,10 @@ type splitter struct {
 	of    *Recording
 	state []present // by goroutine
 	owner []int32   // of each span: the goroutine that it began on
+}
+
+func newSplitter(r *Recording) *splitter {
+	return &splitter{of: r, state: make([]present, r.Count), owner: make([]int32, len(r.Spans))}
 }
 
 // present is a goroutine at the border of two windows.

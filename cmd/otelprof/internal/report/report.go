@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
@@ -110,12 +109,7 @@ func readProfiles(c *command.Call, names []string, timeout time.Duration) (profi
 		return profile.Profile{}, command.Usagef("-: must be given once")
 	}
 	client.WarnOfRepeats(c.Stderr, names)
-	profiles, errs := make([]profile.Profile, len(names)), make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { profiles[i], errs[i] = readProfile(c, name, timeout) })
-	}
-	wg.Wait()
+	profiles, errs := client.Each(names, func(name string) (profile.Profile, error) { return readProfile(c, name, timeout) })
 	var found []profile.Profile
 	var notes []string
 	for i, name := range names {

@@ -2,9 +2,9 @@ package whatif
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -13,12 +13,7 @@ func together(names []string, read func(name string) (*trace.Recording, error)) 
 	if len(names) == 1 {
 		return read(names[0])
 	}
-	recs, errs := make([]*trace.Recording, len(names)), make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { recs[i], errs[i] = read(name) })
-	}
-	wg.Wait()
+	recs, errs := client.Each(names, read)
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", names[i], err)
