@@ -9,28 +9,34 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
+// run waits for all its timers at once: in a bubble of testing/synctest, a timer that is due while
+// no goroutine waits for it is run by two at a time, which crashes the race detector (golang/go#78156).
 func (w *worker) run() {
 	defer close(w.stopped)
-	timer, late := time.NewTimer(0), time.NewTimer(lateEvery)
-	late.Stop()
-	<-timer.C
-	w.fading = time.NewTimer(0)
-	<-w.fading.C
+	batch, late := stoppedTimer(), stoppedTimer()
+	w.fading = stoppedTimer()
+	gathering := false
+	gather := func() {
+		gathering = false
+		waiting := len(w.later)
+		w.drain()
+		if waiting == 0 && len(w.later) > 0 {
+			late.Reset(lateEvery)
+		}
+		w.wakeIfQueued()
+	}
 	for {
 		select {
 		case <-w.wake:
-			timer.Reset(batchDelay)
-			select {
-			case <-timer.C:
-			case <-w.wake:
-			case <-w.stop:
+			if gathering {
+				batch.Stop()
+				gather()
+				continue
 			}
-			waiting := len(w.later)
-			w.drain()
-			if waiting == 0 && len(w.later) > 0 {
-				late.Reset(lateEvery)
-			}
-			w.wakeIfQueued()
+			gathering = true
+			batch.Reset(batchDelay)
+		case <-batch.C:
+			gather()
 		case <-late.C:
 			w.finishLater()
 		case <-w.fading.C:
@@ -219,4 +225,11 @@ func (w *worker) shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err() // it goes on by itself; Queued reports what is left
 	}
+}
+
+// stoppedTimer returns a timer that waits for its Reset.
+func stoppedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
 }
