@@ -194,7 +194,7 @@ func printStart(w io.Writer, viewer, shop, plan, data string) {
 	fmt.Fprintf(w, "shop    %s  (POST /orders, GET /orders?last=8, GET /products?category=desk)\n", shop)
 	switch {
 	case plan == noPlan:
-		fmt.Fprintln(w, "plan    none; what is recorded tells what would help")
+		fmt.Fprintln(w, "plan    none; recordings show what would help")
 	case plan != "":
 		fmt.Fprintf(w, "plan    %s  edit it while this runs\n", plan)
 	default:

@@ -62,3 +62,24 @@ func TestRebuild(t *testing.T) {
 		}
 	}
 }
+
+func TestUnsteady(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		alike []float64
+		want  bool
+	}{
+		{"alike", []float64{-1, 0, 1, 2}, false},
+		{"one apart", []float64{-1, 0, 1, -30}, false},
+		{"two apart", []float64{-9, 0, 1, 12}, true},
+		{"three, one apart", []float64{0, 1, 12}, true},
+	} {
+		l := &lab{}
+		for _, v := range c.alike {
+			l.null = append(l.null, reading{reduction: v})
+		}
+		if got := l.unsteady(); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -29,6 +29,8 @@ export function causalView(context) {
   const whole = h("input", { type: "checkbox", onchange: () => { context.remember({ of: whole.checked ? "fleet" : "" }); context.refresh(); } });
   const fleet = h("p", { class: "toolbar", hidden: document.body.dataset.fleet !== "true" },
     h("label", {}, whole, " All instances of all services, by their metrics in Prometheus"));
+  whole.checked = ofFleet();
+  const missed = h("p", { class: "flame-notice", role: "status", hidden: true });
   const shownText = h("span", { class: "muted" });
   const rows = h("div", { class: "scroll", tabindex: "0" });
   const more = button("", { class: "quiet", onclick: () => { context.remember({ all: !asksAll() }); draw(); } });
@@ -49,7 +51,7 @@ export function causalView(context) {
     h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less. "
       + "A verdict goes by the whole curve: all speed-ups that have a number together."), explain, experiment);
   const below = h("div", { hidden: true }, curves, notes, downloads);
-  el.append(status.el, fleet, nothing, content, experiments.el, below);
+  el.append(status.el, fleet, missed, nothing, content, experiments.el, below);
 
   const observer = new ResizeObserver(() => drawFigures());
   observer.observe(figures);
@@ -76,7 +78,21 @@ export function causalView(context) {
     };
   }
 
-  const ofFleet = () => document.body.dataset.fleet === "true" && context.query.get("of") === "fleet";
+  function ofFleet() {
+    return document.body.dataset.fleet === "true" && context.query.get("of") === "fleet";
+  }
+
+  /** fleetOr asks Prometheus, and what the process knows itself where that fails. */
+  async function fleetOr(signal) {
+    let why = "";
+    const asked = ofFleet() && await request("causal/profile?of=fleet", { signal }).catch((err) => {
+      if (signal?.aborted) throw err;
+      why = `No answer from Prometheus, so this instance alone is shown: ${err.message}`;
+    });
+    const profile = asked || await request("causal/profile", { signal });
+    return { profile, why };
+  }
+
   const asksAll = () => context.query.get("all") === "1";
   const parts = () => [...(figures.keyedParts ?? new Map()).values()];
   const drawFigures = () => parts().forEach((p) => p.draw());
@@ -155,14 +171,16 @@ export function causalView(context) {
       experiments.close();
     },
     async load(signal) {
-      const [profile, plan, timeline] = await Promise.all([ofFleet() ? "profile?of=fleet" : "profile", "plan", "experiments"].map((what) => request(`causal/${what}`, { signal })));
+      const [{ profile, why }, plan, timeline] = await Promise.all([fleetOr(signal), request("causal/plan", { signal }), request("causal/experiments", { signal })]);
       // Without a question there is no progress point to name in a plan but the busiest request.
       const regions = profile.curves.length ? [] : (await request("regions", { signal })).regions;
-      return { profile, plan, timeline, root: busiest(regions) };
+      return { profile, why, plan, timeline, root: busiest(regions) };
     },
     render(latest) {
       data = latest;
       whole.checked = ofFleet();
+      setText(missed, data.why);
+      missed.hidden = !data.why;
       status.render(data.plan, data.profile);
       experiments.render(data.timeline, data.plan.status);
       const { curves, notes: said } = data.profile;
