@@ -15,9 +15,7 @@ func (w *worker) run() {
 	defer close(w.stopped)
 	batch, late := stoppedTimer(), stoppedTimer()
 	w.fading = stoppedTimer()
-	gathering := false
 	gather := func() {
-		gathering = false
 		waiting := len(w.later)
 		w.drain()
 		if waiting == 0 && len(w.later) > 0 {
@@ -28,13 +26,11 @@ func (w *worker) run() {
 	for {
 		select {
 		case <-w.wake:
-			if gathering {
-				batch.Stop()
+			if batch.Stop() { // the second one of a batch
 				gather()
-				continue
+			} else {
+				batch.Reset(batchDelay)
 			}
-			gathering = true
-			batch.Reset(batchDelay)
 		case <-batch.C:
 			gather()
 		case <-late.C:

@@ -61,7 +61,7 @@ const vague = 5
 // unsteady leaves out the outermost of four alike pairs or more: what is true is a median, which
 // bears one, too.
 func (l *lab) unsteady() bool {
-	alike := slices.Clone(calm(l.null))
+	alike := calm(l.null)
 	middle := spanOf(alike).Value
 	slices.SortFunc(alike, func(a, b float64) int { return cmp.Compare(math.Abs(a-middle), math.Abs(b-middle)) })
 	if len(alike) >= 4 {

@@ -168,8 +168,8 @@ func TestDutyHoldsInEachWindow(t *testing.T) {
 		})
 	}
 	limit := likeAPlan.Duty + time.Millisecond
-	var worst, sum time.Duration
-	for try := 0; try == 0 || try < 3 && worst > limit; try++ { // a machine that is short of processors makes a delay longer
+	worst, sum := delayOfArms()
+	for try := 1; try < 3 && worst > limit; try++ { // a machine that is short of processors makes a delay longer
 		worst, sum = delayOfArms()
 	}
 	if worst > limit {
@@ -187,6 +187,7 @@ func delayOfArms() (worst, sum time.Duration) {
 		spent time.Duration
 	}
 	var all []reading
+	past := time.Duration(0)
 	for range 12 { // arms of 40 ms
 		func() {
 			sched.Start(0.5, likeAPlan)
@@ -194,10 +195,10 @@ func delayOfArms() (worst, sum time.Duration) {
 			region(func() {
 				for range 8 {
 					time.Sleep(5 * time.Millisecond)
-					all = append(all, reading{clock.Now(), sum + sched.Read().Spent})
+					all = append(all, reading{clock.Now(), past + sched.Read().Spent})
 				}
 			})
-			sum += sched.Read().Spent
+			past += sched.Read().Spent
 		}()
 	}
 	for i, first := range all {
@@ -207,7 +208,7 @@ func delayOfArms() (worst, sum time.Duration) {
 			}
 		}
 	}
-	return worst, sum
+	return worst, all[len(all)-1].spent
 }
 
 // Between two requests a connection pays nothing, also if an experiment begins there.
