@@ -26,6 +26,7 @@ export function causalView(context) {
   const nothing = h("div");
   const progress = choice("Progress point", "p", "every progress point");
   const metric = choice("Metric", "m", "every metric");
+  const ofFleet = () => document.body.dataset.fleet === "true" && context.query.get("of") === "fleet";
   const whole = h("input", { type: "checkbox", onchange: () => { context.remember({ of: whole.checked ? "fleet" : "" }); context.refresh(); } });
   const fleet = h("p", { class: "toolbar", hidden: document.body.dataset.fleet !== "true" },
     h("label", {}, whole, " All instances of all services, by their metrics in Prometheus"));
@@ -78,19 +79,18 @@ export function causalView(context) {
     };
   }
 
-  function ofFleet() {
-    return document.body.dataset.fleet === "true" && context.query.get("of") === "fleet";
-  }
-
-  /** fleetOr asks Prometheus, and what the process knows itself where that fails. */
-  async function fleetOr(signal) {
+  /** loadProfile asks Prometheus where that is wanted, and this instance where it is not or fails. */
+  async function loadProfile(signal) {
     let why = "";
-    const asked = ofFleet() && await request("causal/profile?of=fleet", { signal }).catch((err) => {
-      if (signal?.aborted) throw err;
-      why = `No answer from Prometheus, so this instance alone is shown: ${err.message}`;
-    });
-    const profile = asked || await request("causal/profile", { signal });
-    return { profile, why };
+    if (ofFleet()) {
+      try {
+        return { profile: await request("causal/profile?of=fleet", { signal }), why };
+      } catch (err) {
+        if (signal?.aborted) throw err;
+        why = `No answer from Prometheus, so this instance alone is shown: ${err.message}`;
+      }
+    }
+    return { profile: await request("causal/profile", { signal }), why };
   }
 
   const asksAll = () => context.query.get("all") === "1";
@@ -171,14 +171,13 @@ export function causalView(context) {
       experiments.close();
     },
     async load(signal) {
-      const [{ profile, why }, plan, timeline] = await Promise.all([fleetOr(signal), request("causal/plan", { signal }), request("causal/experiments", { signal })]);
+      const [{ profile, why }, plan, timeline] = await Promise.all([loadProfile(signal), request("causal/plan", { signal }), request("causal/experiments", { signal })]);
       // Without a question there is no progress point to name in a plan but the busiest request.
       const regions = profile.curves.length ? [] : (await request("regions", { signal })).regions;
       return { profile, why, plan, timeline, root: busiest(regions) };
     },
     render(latest) {
       data = latest;
-      whole.checked = ofFleet();
       setText(missed, data.why);
       missed.hidden = !data.why;
       status.render(data.plan, data.profile);
