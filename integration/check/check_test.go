@@ -29,7 +29,8 @@ type outcome struct {
 	Failed []struct {
 		Rule string `json:"rule"`
 		Row  struct {
-			Span string `json:"span"`
+			Span   string  `json:"span"`
+			Change float64 `json:"change"`
 		} `json:"row"`
 	} `json:"failed"`
 }
@@ -87,13 +88,14 @@ func (c checker) check(base, changed string) (outcome, int) {
 	return o, status
 }
 
-// found reports whether the check has failed at the region that is slower, and nowhere else.
-func (o outcome) found() (at, elsewhere bool) {
+// found reports whether the check has failed at the region that is slower, and how far, at most, at
+// one that is not: what changed there is in parts of the base.
+func (o outcome) found() (at bool, elsewhere float64) {
 	for _, f := range o.Failed {
 		if f.Row.Span == "rand.Int63n" {
 			at = true
 		} else if f.Row.Span != "request" { // which waits for it
-			elsewhere = true
+			elsewhere = max(elsewhere, f.Row.Change)
 		}
 	}
 	return at, elsewhere
@@ -108,20 +110,21 @@ func times(usual, many int) int {
 
 // A regression is found at its region, where it was planted: of 3 % in at least 19 of 20 checks. By
 // default it is one of twice the time, and found in one of three checks at the latest: a short one
-// on a machine that does other things has intervals of tens of percent.
+// on a machine that does other things has intervals of tens of percent. Twice the time moves the
+// neighbours, too, by how the versions share the machine (8 % seen), which a small one does not.
 func TestPlantedRegression(t *testing.T) {
 	c := newChecker(t)
-	percent, n, least := "100", times(3, 20), times(1, 19)
+	percent, n, least, neighbours := "100", times(3, 20), times(1, 19), 0.25
 	if *long {
-		percent = "3"
+		percent, neighbours = "3", 0
 	}
 	base, slower := c.version("0"), c.version(percent)
 	found := 0
 	for range n {
 		o, status := c.check(base, slower)
 		at, elsewhere := o.found()
-		if elsewhere {
-			t.Errorf("another region is blamed: %+v", o.Failed)
+		if elsewhere > neighbours {
+			t.Errorf("another region is blamed, by more than %.0f %%: %+v", 100*neighbours, o.Failed)
 		}
 		if at && status == 1 {
 			found++
