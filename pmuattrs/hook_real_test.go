@@ -1,6 +1,7 @@
 package pmuattrs
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -60,6 +61,8 @@ func TestHookLoop(t *testing.T) {
 		rounds = 10_000_000
 		least  = rounds * perftest.SpinInstructions
 	)
+	runtime.LockOSThread() // no goroutine of an earlier test runs on it meanwhile
+	defer runtime.UnlockOSThread()
 	span(tr, "warm up") // opens the thread's counters
 	_, s := tr.Start(t.Context(), "loop")
 	perftest.Spin(rounds)
