@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
 )
 
 // cumulativeJSON is a distribution with nothing summed up, so that the page can take an earlier one
@@ -77,6 +78,8 @@ type Run struct {
 	Regions []spans.RegionStats
 	// RelativeError is Saved.RelativeError.
 	RelativeError float64
+	// Stacks are the call stacks; nil for none.
+	Stacks *stacks.Recording
 }
 
 // runsJSON answers GET /api/v1/runs.
@@ -88,6 +91,7 @@ type runJSON struct {
 	Name    string `json:"name"`
 	Regions int    `json:"regions"`
 	Spans   uint64 `json:"spans"`
+	Samples int64  `json:"samples"` // of call stacks
 }
 
 func (h *Handler) listRuns(w http.ResponseWriter, _ *http.Request) {
@@ -97,16 +101,46 @@ func (h *Handler) listRuns(w http.ResponseWriter, _ *http.Request) {
 		for i := range run.Regions {
 			r.Spans += run.Regions[i].Count
 		}
+		if run.Stacks != nil {
+			r.Samples = run.Stacks.Process().Total().Samples
+		}
 		out.Runs = append(out.Runs, r)
 	}
 	writeJSON(w, http.StatusOK, out)
 }
 
-// runRegions answers GET /api/v1/runs/{number}/regions as if the run were here; the first is 0.
-func (h *Handler) runRegions(w http.ResponseWriter, r *http.Request) {
+// runAsked returns the run of a request's path, the first of which is 0, and false if it has been
+// answered with an error.
+func (h *Handler) runAsked(w http.ResponseWriter, r *http.Request) (*Run, bool) {
 	n, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || n < 0 || n >= len(h.runs) {
 		writeError(w, http.StatusNotFound, "run %q: must be the number of one of %d runs, from 0", r.PathValue("number"), len(h.runs))
+		return nil, false
+	}
+	return &h.runs[n], true
+}
+
+// runStacks answers GET /api/v1/runs/{number}/stacks as if the run were here.
+func (h *Handler) runStacks(w http.ResponseWriter, r *http.Request) {
+	run, ok := h.runAsked(w, r)
+	if !ok {
+		return
+	}
+	q, err := stacksQuery(r.URL.Query())
+	switch {
+	case err != nil:
+		writeError(w, http.StatusBadRequest, "%s", err)
+	case run.Stacks == nil:
+		writeError(w, http.StatusNotFound, "run %q: must have call stacks", run.Name)
+	default:
+		writeStacks(w, q, "", run.Stacks, savedStacks{run.Stacks}.Stats())
+	}
+}
+
+// runRegions answers GET /api/v1/runs/{number}/regions as if the run were here.
+func (h *Handler) runRegions(w http.ResponseWriter, r *http.Request) {
+	run, ok := h.runAsked(w, r)
+	if !ok {
 		return
 	}
 	of, err := detailQuery(r.URL.Query())
@@ -115,6 +149,6 @@ func (h *Handler) runRegions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.inDetail(w, r, of, func() {
-		writeJSON(w, http.StatusOK, regionsOf(h.runs[n].Regions, nil, h.runs[n].RelativeError, of))
+		writeJSON(w, http.StatusOK, regionsOf(run.Regions, nil, run.RelativeError, of))
 	})
 }

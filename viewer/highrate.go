@@ -51,7 +51,7 @@ func (h *Handler) highRateStacks(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusServiceUnavailable, "%s", err)
 	default:
 		h.highRate.Store(recording)
-		h.writeStacks(w, q, "", recording)
+		writeStacks(w, q, "", recording, h.stacks.Stats())
 	}
 }
 
@@ -67,7 +67,7 @@ func (h *Handler) lastHighRate(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "stacks/highrate: none were taken yet: POST takes some")
 		return
 	}
-	h.writeStacks(w, q, "", recording)
+	writeStacks(w, q, "", recording, h.stacks.Stats())
 }
 
 func (h *Handler) sampleHighRate(r *http.Request, d time.Duration) (*stacks.Recording, error) {

@@ -97,7 +97,7 @@ func (h *Handler) kept(ctx context.Context) (map[string]json.RawMessage, error) 
 	}
 	paths := []string{"regions", "causal/profile", "causal/plan", "causal/experiments", "causal/outcomes", "stacks", "runs", "goroutines?format=json"}
 	for i := range h.runs {
-		paths = append(paths, fmt.Sprintf("runs/%d/regions?buckets=1", i))
+		paths = append(paths, fmt.Sprintf("runs/%d/regions?buckets=1", i), fmt.Sprintf("runs/%d/stacks", i))
 	}
 	for _, p := range paths {
 		key, _, _ := strings.Cut(p, "?")

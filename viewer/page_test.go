@@ -15,7 +15,7 @@ import (
 )
 
 // maxPageBytes is what the page may weigh, uncompressed.
-const maxPageBytes = 285_000
+const maxPageBytes = 290_000
 
 func TestPage(t *testing.T) {
 	h, err := NewHandler(Sources{

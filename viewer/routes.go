@@ -20,6 +20,7 @@ func (h *Handler) table() map[string]methods {
 		"/api/v1/regions/waits":         get(h.regionWaits),
 		"/api/v1/runs":                  get(h.listRuns),
 		"/api/v1/runs/{number}/regions": get(h.runRegions),
+		"/api/v1/runs/{number}/stacks":  get(h.runStacks),
 		"/api/v1/stacks":                get(h.processStacks),
 		"/api/v1/goroutines":            get(h.allGoroutines),
 		"/api/v1/stacks/highrate":       {http.MethodGet: h.lastHighRate, http.MethodPost: h.highRateStacks},

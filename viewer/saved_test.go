@@ -58,16 +58,16 @@ func TestSaved(t *testing.T) {
 
 // TestRuns checks that each run answers for itself, independently of the other views.
 func TestRuns(t *testing.T) {
-	regions := testRegions(t)
+	regions, recording := testRegions(t), (&fakeStacks{}).Snapshot(0)
 	h, err := NewHandler(Sources{
 		Regions: func() []spans.RegionStats { return regions }, Store: testSessions(1),
-		Saved: &Saved{Runs: []Run{{Name: "monday", Regions: regions[:1], RelativeError: 0.004}, {Name: "tuesday", Regions: regions}}},
+		Saved: &Saved{Runs: []Run{{Name: "monday", Regions: regions[:1], RelativeError: 0.004}, {Name: "tuesday", Regions: regions, Stacks: recording}}},
 	}, WithHosts("viewer.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	runs := decode[runsJSON](t, ask(t, h, "GET", "/api/v1/runs", ""), 200).Runs
-	want := []runJSON{{"monday", 1, 1000}, {"tuesday", 4, 3000}}
+	want := []runJSON{{"monday", 1, 1000, 0}, {"tuesday", 4, 3000, recording.Process().Total().Samples}}
 	if diff := cmp.Diff(want, runs); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
@@ -80,6 +80,11 @@ func TestRuns(t *testing.T) {
 		if got := errorOf(t, ask(t, h, "GET", "/api/v1/runs/"+n+"/regions", ""), 404); !strings.Contains(got, "one of 2 runs") {
 			t.Errorf("run %s: %s", n, got)
 		}
+	}
+	tree := decode[struct{ Tree struct{ Samples int64 } }](t, ask(t, h, "GET", "/api/v1/runs/1/stacks", ""), 200).Tree
+	checkEqual(t, "samples of tuesday", tree.Samples, runs[1].Samples)
+	if got := errorOf(t, ask(t, h, "GET", "/api/v1/runs/0/stacks", ""), 404); got != `run "monday": must have call stacks` {
+		t.Errorf("stacks of monday: %s", got)
 	}
 	for _, path := range []string{"runs/0/regions?", "regions?", "regions/distribution?name=a&"} {
 		if got := errorOf(t, ask(t, h, "GET", "/api/v1/"+path+"buckets=2", ""), 400); got != `buckets "2": must be 0, 1 or coarse` {

@@ -72,7 +72,7 @@ func (h *Handler) processStacks(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	h.writeStacks(w, q, "", h.stacks.Snapshot(q.last))
+	writeStacks(w, q, "", h.stacks.Snapshot(q.last), h.stacks.Stats())
 }
 
 func (h *Handler) regionStacks(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func (h *Handler) regionStacks(w http.ResponseWriter, r *http.Request) {
 	}
 	of := *all
 	of.Regions = found
-	h.writeStacks(w, q, name, &of)
+	writeStacks(w, q, name, &of, h.stacks.Stats())
 }
 
 // measured reports whether a region without samples is one all the same.
@@ -117,10 +117,10 @@ func (h *Handler) sessionStacks(w http.ResponseWriter, r *http.Request) {
 	}
 	total := tree.Total()
 	name := "session " + id.String()
-	h.writeStacks(w, q, name, &stacks.Recording{
+	writeStacks(w, q, name, &stacks.Recording{
 		Hz: h.stacks.Stats().Hz, CPU: time.Duration(total.Nanos), Origin: h.origin(),
 		Regions: []stacks.RegionTree{{Region: spans.Region{Name: name}, Tree: tree}},
-	})
+	}, h.stacks.Stats())
 }
 
 // origin is that of what is recorded in this process.
@@ -129,7 +129,7 @@ func (h *Handler) origin() stacks.Origin {
 	return stacks.Origin{Service: h.service, Host: host, PID: os.Getpid()}
 }
 
-func (h *Handler) writeStacks(w http.ResponseWriter, q stacksRequest, name string, r *stacks.Recording) {
+func writeStacks(w http.ResponseWriter, q stacksRequest, name string, r *stacks.Recording, status stacks.Stats) {
 	title := name
 	if name == "" {
 		title = "process"
@@ -150,7 +150,7 @@ func (h *Handler) writeStacks(w http.ResponseWriter, q stacksRequest, name strin
 		render(w, "stacks.svg", "image/svg+xml", func(w io.Writer) error { return merged.WriteSVG(w, title) })
 	default:
 		out := stacksJSON{
-			Region: name, Status: h.stacks.Stats(), Start: r.Start.UTC(), DurationNs: int64(r.Duration), Hz: r.Hz, CPUNs: int64(r.CPU), Lost: r.Lost,
+			Region: name, Status: status, Start: r.Start.UTC(), DurationNs: int64(r.Duration), Hz: r.Hz, CPUNs: int64(r.CPU), Lost: r.Lost,
 			Regions: make([]stacksRegionJSON, len(r.Regions)), Tree: merged,
 		}
 		for i, region := range r.Regions {

@@ -12,6 +12,7 @@ import (
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/spans/schedule"
+	"github.com/otelprof/otelprof/spans/stacks"
 	"github.com/otelprof/otelprof/viewer"
 )
 
@@ -37,6 +38,15 @@ func savedRegions(t *testing.T, times float64, names ...string) []spans.RegionSt
 	return out
 }
 
+// savedStacks has samples, one each 10 ms, of two functions.
+func savedStacks(sum, tax int64) *stacks.Recording {
+	tree := stacks.NewTree()
+	for name, n := range map[string]int64{"shop.sum": sum, "shop.tax": tax} {
+		tree.Add([]stacks.Frame{stacks.NewFrame(name, "pay.go", 7), stacks.NewFrame("main.main", "main.go", 9)}, stacks.Weight{Samples: n, Nanos: n * 1e7})
+	}
+	return &stacks.Recording{Hz: 100, Duration: time.Minute, Regions: []stacks.RegionTree{{Tree: tree}}}
+}
+
 // savedPage opens a page of two saved runs, of which the second is a fifth slower.
 func savedPage(t *testing.T) *page {
 	t.Helper()
@@ -56,7 +66,10 @@ func savedPage(t *testing.T) *page {
 		Regions: func() []spans.RegionStats { return after }, Store: store, Service: "shop (saved)",
 		Saved: &viewer.Saved{
 			Schedule: &schedule.Report{Window: 10 * time.Second, Regions: []schedule.Region{{Scope: "shop", Name: "pay", Count: 5, Total: split, Self: split}}},
-			Runs:     []viewer.Run{{Name: "monday", Regions: before, RelativeError: 0.001}, {Name: "tuesday", Regions: after, RelativeError: 0.001}},
+			Runs: []viewer.Run{
+				{Name: "monday", Regions: before, RelativeError: 0.001, Stacks: savedStacks(900, 100)},
+				{Name: "tuesday", Regions: after, RelativeError: 0.001, Stacks: savedStacks(600, 400)},
+			},
 		},
 	})
 }
@@ -78,6 +91,17 @@ func TestBrowserSaved(t *testing.T) {
 		p.until(t, "opens the distributions", row("pay")+`.querySelector("svg.histogram path.bin-line") && `+row("pay")+`.querySelector(".comparison table tbody").rows.length > 5`)
 		eval[bool](t, p, `[...document.querySelectorAll("#main button")].find((b) => b.textContent === "Swap").click() ?? true`)
 		p.until(t, "swaps", row("pay")+`.innerText.includes("−16.7 %") && location.hash.includes("a=1")`)
+		box := func(name string) string {
+			return fmt.Sprintf(`[...document.querySelectorAll(".stack-changes .flame-box")].find((b) => b.textContent === %q)`, name)
+		}
+		for what, expression := range map[string]string{
+			"a call of less":     box("shop.tax") + `?.dataset.change === "less" && ` + box("shop.tax") + `.ariaLabel.includes("40 % → 10 %")`,
+			"one of more":        box("shop.sum") + `?.dataset.change === "more"`,
+			"the functions":      `document.querySelector(".stack-changes tbody").rows[0].innerText.includes("30.0 points")`,
+			"both runs' samples": `document.querySelector(".stack-changes .note").innerText.includes("tuesday: 1,000 samples")`,
+		} {
+			p.until(t, "call stacks: "+what, expression)
+		}
 	})
 
 	t.Run("regions", func(t *testing.T) {
@@ -122,7 +146,7 @@ func TestBrowserSaved(t *testing.T) {
 			eval[bool](t, p, `window.dispatchEvent(new Event("beforeprint"))`)
 			for what, expression := range map[string]string{
 				"light":          `getComputedStyle(document.documentElement).backgroundColor === "rgb(255, 255, 255)"`,
-				"no navigation":  `![...document.querySelectorAll("nav, .live, .toolbar, #main button:not(.row-name, .card, .sort, .hot-step)")].some((e) => e.checkVisibility())`,
+				"no navigation":  `![...document.querySelectorAll("nav, .live, .toolbar, #main button:not(.row-name, .card, .sort, .hot-step, .flame-box)")].some((e) => e.checkVisibility())`,
 				"one address":    `document.querySelector("#printed").checkVisibility() && document.querySelector("#printed").innerText.split(location.href).length === 2`,
 				"the service":    `document.querySelector("#printed").innerText.includes("shop (saved)")`,
 				"nothing is cut": `[...document.querySelectorAll(".scroll")].every((e) => getComputedStyle(e).overflowX === "visible")`,

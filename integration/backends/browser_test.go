@@ -101,9 +101,8 @@ func served(t testing.TB, src viewer.Sources) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPage(t, server.URL())
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
-	return p
+	return newPage(t, server.URL())
 }
 
 // do carries out what must not take long.

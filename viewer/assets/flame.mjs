@@ -23,7 +23,7 @@ export function build(tree) {
     for (const c of children) {
       const node = {
         key: keyOf(parent.key, c), func: c.func, file: c.file ?? "", line: c.line ?? 0, cpu: c.cpu_ns, self: c.self_ns,
-        samples: c.samples, depth: parent.depth + 1, start, parent, children: [],
+        samples: c.samples, depth: parent.depth + 1, start, parent, children: [], shares: c.shares, // of two runs, see overlay.mjs
       };
       start += node.cpu;
       parent.children.push(node);

@@ -6,12 +6,14 @@ import { percent } from "./format.mjs";
 
 const rowHeight = 20;
 
+const byPackage = (el, node) => setAttr(el, "data-hue", hueOf(node.func));
+
 /**
  * flameGraph makes one. label is its name, wanted what is searched for at first, and of what shares are parts of: "of the
- * time". describe(node, share) says more of a call, share(part) being its part of all. searched(text) hears of each search,
- * drawn(hidden) how many calls are too thin to draw.
+ * time". describe(node, share) says more of a call, share(part) being its part of all, and said(node, share) how much it is.
+ * paint(el, node) gives a box its color. searched(text) hears of each search, drawn(hidden) how many calls are too thin to draw.
  */
-export function flameGraph({ label, wanted = "", of, describe, searched, drawn }) {
+export function flameGraph({ label, wanted = "", of, describe, said = (node, share) => share(node.cpu), paint = byPackage, searched, drawn }) {
   const state = { zoom: "", wanted, flame: null };
   const search = h("input", {
     type: "search", placeholder: "Search functions", "aria-label": "Search functions", "data-filter": true, value: wanted,
@@ -69,11 +71,11 @@ export function flameGraph({ label, wanted = "", of, describe, searched, drawn }
         el.style.setProperty("width", `${100 * b.width}%`);
         el.style.setProperty("top", `${node.depth * rowHeight}px`);
         setAttr(el, "aria-level", node.depth + 1);
-        setAttr(el, "data-hue", hueOf(node.func));
+        paint(el, node);
         setText(el, b.width > 0.02 ? shortName(node.func) : "");
       },
       mark(text, isZoom, isFirst) {
-        setAttr(el, "aria-label", `${node.func}, ${share(node.cpu)}`);
+        setAttr(el, "aria-label", `${node.func}, ${said(node, share)}`);
         setAttr(el, "data-dim", text && !matches(node, text) ? "" : null);
         setAttr(el, "aria-selected", isZoom);
         setAttr(el, "tabindex", isFirst ? 0 : -1);

@@ -6,6 +6,7 @@ import { changeText, effectNumber, errorText, sideBySide } from "./comparison.mj
 import { button, empty, h, keyed, setAttr, setText } from "./dom.mjs";
 import { count, duration, plural } from "./format.mjs";
 import { compare, header } from "./regions.mjs";
+import { stackChanges } from "./stackchanges.mjs";
 
 const columns = [
   { key: "name", label: "Region", text: true, value: (p) => p.name.toLowerCase() },
@@ -41,12 +42,13 @@ export function runsView(context) {
     context.remember({ sort: sort === "d" ? "" : sort, up });
     draw();
   }));
+  const stacks = stackChanges();
   const shown = h("p", { class: "note", role: "status" });
   const note = h("p", { class: "note" });
   const table = h("table", { class: "regions runs", "data-marked": true }, h("caption", { class: "visually-hidden" }, "Regions of two runs, and how they differ"),
     h("thead", {}, h("tr", {}, headers.map((x) => x.el))));
   const content = h("div", {}, h("div", { class: "toolbar" }, h("label", {}, "Baseline ", from), h("label", {}, "Candidate ", to), swap, filter),
-    shown, h("div", { class: "scroll" }, table), note);
+    shown, h("div", { class: "scroll" }, table), note, stacks.el);
   const none = empty("There is only one run", "Give otelprof view two files or folders, one for each run:", h("pre", {}, "otelprof view -compare BASELINE CANDIDATE"));
   const el = h("section", { "aria-label": "Compare" }, h("h1", { class: "visually-hidden" }, "Compare runs"), content, none);
   content.hidden = none.hidden = true;
@@ -77,7 +79,10 @@ export function runsView(context) {
         [from.value, to.value] = [known(query.get("a"), 0), known(query.get("b"), runs.length - 1)];
       }
       return Promise.all([from.value, to.value].map(async (n) => {
-        if (!answers.has(n)) answers.set(n, await request(`runs/${n}/regions?buckets=1`, { signal }));
+        if (!answers.has(n)) {
+          const { tree = null } = runs[n].samples > 0 ? await request(`runs/${n}/stacks`, { signal }) : {};
+          answers.set(n, { ...await request(`runs/${n}/regions?buckets=1`, { signal }), tree });
+        }
         return answers.get(n);
       }));
     },
@@ -86,10 +91,13 @@ export function runsView(context) {
       content.hidden = sides.length === 0;
       if (sides.length === 0) return;
       error = Math.max(...sides.map((s) => s.relative_error));
-      pairs = pairsOf(...sides.map((s) => s.regions), [from, to].map((s) => s.selectedOptions[0].textContent));
+      const names = [from, to].map((s) => s.selectedOptions[0].textContent);
+      pairs = pairsOf(...sides.map((s) => s.regions), names);
       draw();
+      stacks.show(sides.map((s) => s.tree), names);
     },
-    back() { filter.value = ""; context.remember({ q: "" }); draw(); },
+    key: stacks.key,
+    back() { if (stacks.back()) return; filter.value = ""; context.remember({ q: "" }); draw(); },
   };
 }
 

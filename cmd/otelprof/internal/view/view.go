@@ -126,7 +126,7 @@ func writePage(to io.Writer, h http.Handler) error {
 }
 
 // readRuns reads each argument as a run of its own. The last is shown whole; of the others the
-// regions are kept, to be compared with.
+// regions and the call stacks are kept, to be compared with.
 func readRuns(ctx context.Context, c *command.Call, newReader func(sessions int) (*saved.Reader, error), most int) (savedData, []viewer.Run, error) {
 	var last savedData
 	var runs []viewer.Run
@@ -143,10 +143,10 @@ func readRuns(ctx context.Context, c *command.Call, newReader func(sessions int)
 		if last, err = readSaved(ctx, c, r, name, []string{arg}); err != nil {
 			return last, nil, err
 		}
-		if len(last.Regions) == 0 {
-			return last, nil, fmt.Errorf("%s: no regions: must have spans, metrics or values to be compared", arg)
+		if len(last.Regions) == 0 && last.Stacks == nil {
+			return last, nil, fmt.Errorf("%s: no regions and no call stacks: must have spans, metrics, values or a pprof profile to be compared", arg)
 		}
-		runs = append(runs, viewer.Run{Name: name, Regions: last.Regions, RelativeError: last.RelativeError})
+		runs = append(runs, viewer.Run{Name: name, Regions: last.Regions, RelativeError: last.RelativeError, Stacks: last.Stacks})
 	}
 	return last, runs, nil
 }
