@@ -66,6 +66,21 @@ export function keyed(container, items, keyOf, make, skip = 0) {
 }
 
 /**
+ * keyedInSlices is keyed for a table with many rows: each slice of them has a body of its own, and the page reacts to its
+ * user between two. Another call, and stop, end what is still to be drawn.
+ */
+export function keyedInSlices(table, items, keyOf, make, slice = 100) {
+  clearTimeout(table.nextSlice);
+  const draw = (i) => {
+    keyed(table.tBodies[i] ?? table.createTBody(), items.slice(i * slice, (i + 1) * slice), keyOf, make);
+    if ((i + 1) * slice < items.length) table.nextSlice = setTimeout(draw, 0, i + 1);
+    else for (const body of [...table.tBodies].slice(i + 1)) body.remove();
+  };
+  draw(0);
+  return { stop: () => clearTimeout(table.nextSlice) };
+}
+
+/**
  * swap replaces the children of a holder by those of a newer answer. What was open in it stays
  * open, the focus stays on the same link or button, and nothing changes while text in it is selected.
  */

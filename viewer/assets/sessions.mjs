@@ -1,7 +1,7 @@
 // The list of kept sessions.
 
 import { request } from "./api.mjs";
-import { empty, h, keyed, setAttr, setText } from "./dom.mjs";
+import { empty, h, keyedInSlices, setAttr, setText } from "./dom.mjs";
 import { ago, attributeText, clock, count, dateTime, duration, percent, plural } from "./format.mjs";
 
 let lastAddress = "#/sessions";
@@ -29,12 +29,11 @@ export function sessionsView(context) {
 
   const shown = h("span", { class: "muted" });
   const note = h("p", { class: "note" });
-  const list = h("tbody");
-  const table = h("div", { class: "scroll" }, h("table", { class: "sessions" },
+  const rows = h("table", { class: "sessions" },
     h("caption", { class: "visually-hidden" }, "Sessions"),
     h("thead", {}, h("tr", {},
-      ["Session", "Duration", "Most self time in", "Spans", "Started"].map((t, i) => h("th", { scope: "col", class: `${i === 0 || i === 2 ? "text" : "number"} s-${i}` }, t)))),
-    list));
+      ["Session", "Duration", "Most self time in", "Spans", "Started"].map((t, i) => h("th", { scope: "col", class: `${i === 0 || i === 2 ? "text" : "number"} s-${i}` }, t)))));
+  const table = h("div", { class: "scroll" }, rows);
   const none = empty("No session yet",
     "A session is what one request, or one call of spans.StartSession, did in this process. It appears here when its root span has ended.");
   const noMatch = empty("No session matches", "Make the filters wider: a shorter name, a smaller duration, or sessions without errors too.");
@@ -46,6 +45,8 @@ export function sessionsView(context) {
     table, none, noMatch, note);
   for (const x of [table, none, noMatch]) x.hidden = true;
 
+  let longest = 1; // ns
+  let drawing = null;
   let timer = 0;
   function later() {
     clearTimeout(timer);
@@ -70,7 +71,7 @@ export function sessionsView(context) {
   return {
     title: "Sessions",
     el,
-    close: () => clearTimeout(timer),
+    close() { clearTimeout(timer); drawing?.stop(); },
     load(signal) {
       const wanted = new URLSearchParams({ sort: sort.value });
       for (const [k, v] of Object.entries(chosen())) if (v) wanted.set(k, v === true ? "1" : v);
@@ -83,9 +84,8 @@ export function sessionsView(context) {
       none.hidden = sessions.length > 0 || filtered;
       noMatch.hidden = sessions.length > 0 || !filtered;
       setText(noMatch.firstElementChild, more ? "No session matches of those looked at" : "No session matches");
-      const longest = Math.max(...sessions.map((s) => s.duration_ns), 1);
-      keyed(list, sessions, (s) => s.id, () => sessionRow());
-      for (const part of list.keyedParts.values()) part.scale(longest);
+      longest = Math.max(...sessions.map((s) => s.duration_ns), 1);
+      drawing = keyedInSlices(rows, sessions, (s) => s.id, () => sessionRow((s) => s.duration_ns / longest));
       setText(shown, more ? `${count(sessions.length)} shown, more may match` : plural(sessions.length, "session"));
       setText(note, droppedText(dropped));
     },
@@ -106,7 +106,8 @@ export function droppedText(d) {
   return parts.join(" ");
 }
 
-function sessionRow() {
+/** sessionRow is one row; part is how long a session is beside the longest. */
+function sessionRow(part) {
   const link = h("a", { class: "row-name", "data-row": true });
   const name = h("span", { class: "name-text" });
   const flags = h("span", { class: "flags" });
@@ -126,6 +127,7 @@ function sessionRow() {
     el,
     update(s) {
       setText(started, `${clock(s.start)} · ${ago(s.start)}`);
+      fill.style.setProperty("width", `${100 * part(s)}%`);
       if (session && JSON.stringify(session) === JSON.stringify(s)) return;
       session = s;
       started.title = dateTime(s.start);
@@ -138,7 +140,6 @@ function sessionRow() {
       setAttr(hot, "title", s.hot ? `${duration(s.hot.self_ns)} of self time` : null);
       setText(spans, count(s.span_count));
     },
-    scale(longest) { fill.style.setProperty("width", `${(100 * session.duration_ns) / longest}%`); },
   };
 }
 
