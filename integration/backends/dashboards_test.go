@@ -130,7 +130,7 @@ func TestDashboardModel(t *testing.T) {
 // finds something.
 func TestDashboards(t *testing.T) {
 	s := newStack(t, nil)
-	shop := start(t, "shop", ours(t, "shop"), s.exporting(),
+	shop := start(t, "shop", ours(t, "shop"), s.exporting("OTEL_RESOURCE_ATTRIBUTES=service.version=1.4.0"),
 		"-for", "15s", "-clients", "2", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-plan", writePlan(t))
 	hardware(t, s)
 	<-shop.done
