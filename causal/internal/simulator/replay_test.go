@@ -158,7 +158,7 @@ var randomPrograms = flag.Int("random", 0, "how many random programs of each kin
 func randomSeeds() uint64 {
 	switch {
 	case *randomPrograms > 0:
-		return randomSeeds()
+		return uint64(*randomPrograms)
 	case *thorough.Rounds:
 		return 60
 	}
