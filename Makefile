@@ -25,13 +25,14 @@ help: ## List the targets
 demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flags
 	@cd examples && $(GO) run ./shop $(ARGS)
 
-# Packages without goroutines, of which the race detector makes ten times as much and finds nothing.
-COMPUTING := ./causal/internal/simulator ./internal/replay
+# Not tested with the race detector, which makes ten times as much of them: packages without goroutines, and the command's
+# scripts, each line of which is a process. What these run has tests of its own.
+PLAIN := ./causal/internal/simulator ./cmd/otelprof ./internal/replay
 
 .PHONY: test
 test: ## Run the tests of every module, with the race detector where there is a C compiler
-	@$(if $(filter .,$(MODULES)),$(GO) test $(filter -vet=off,$(RACE)) $(COMPUTING))
-	$(call each,$(GO) test $(RACE) $$($(GO) list ./... | grep -vE '/(causal/internal/simulator|internal/replay)$$'))
+	@$(if $(filter .,$(MODULES)),$(GO) test $(filter -vet=off,$(RACE)) $(PLAIN))
+	$(call each,$(GO) test $(RACE) $$($(GO) list ./... | grep -vE '/(causal/internal/simulator|cmd/otelprof|internal/replay)$$'))
 
 .PHONY: test-long
 test-long: ## Run the tests that have more rounds with -long, or run with it only, without the race detector, five minutes
