@@ -33,13 +33,19 @@ func (t topTable) shown() []topRow {
 	})
 }
 
-// lines returns the head and the rows, no line wider than width; 0 is as wide as it needs.
-func (t topTable) lines(width int) []string {
+// sorted are the rows that are drawn, in their order.
+func (t topTable) sorted() []topRow {
 	rows := t.shown()
 	slices.SortFunc(rows, func(a, b topRow) int { return a.compare(b, t.sort) })
 	if t.most > 0 && len(rows) > t.most {
 		rows = rows[:t.most]
 	}
+	return rows
+}
+
+// lines returns the head and the rows, no line wider than width; 0 is as wide as it needs.
+func (t topTable) lines(width int) []string {
+	rows := t.sorted()
 	cells, widths := t.cells(rows, t.columns(rows, width))
 	name := len("region")
 	for _, r := range rows {

@@ -39,6 +39,7 @@ shows is since the start unless -window says otherwise.
 			filter:   c.String("filter", "", "show regions with this `text` in name or scope"),
 			rows:     c.Int("n", 20, "`number` of regions, 0 for as many as fit"),
 			once:     c.Bool("once", false, "print one table and end"),
+			json:     c.Bool("json", false, "print JSON, once; -n 0 for all regions"),
 		}
 		if err := c.ParseArgs(0, 1); err != nil {
 			return err
@@ -57,7 +58,7 @@ shows is since the start unless -window says otherwise.
 		defer viewer.close()
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		once := *f.once || !command.IsTerminal(c)
+		once := *f.once || *f.json || !command.IsTerminal(c)
 		if *f.window == "" {
 			if *f.window = "10s"; once {
 				*f.window = "start"
@@ -77,7 +78,7 @@ type topFlags struct {
 	url, sort, window, filter *string
 	interval                  *time.Duration
 	rows                      *int
-	once                      *bool
+	once, json                *bool
 }
 
 const leastTopInterval = 100 * time.Millisecond
@@ -121,6 +122,9 @@ func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlag
 		from = topPoll{}
 	}
 	t := topTable{rows: second.rows(from, first), sort: *f.sort, filter: *f.filter, most: *f.rows}
+	if *f.json {
+		return t.writeJSON(c.Stdout, window.name)
+	}
 	for _, line := range t.lines(topWidth(c.Stdout, 0)) {
 		fmt.Fprintln(c.Stdout, strings.TrimRight(line, " "))
 	}
