@@ -61,9 +61,10 @@ func backend(t testing.TB, name string) string {
 
 // builds are those of our own programs, by package.
 var builds = map[string]func() (string, error){
-	"otelprof": sync.OnceValues(func() (string, error) { return build(root, "./cmd/otelprof") }),
-	"pair":     sync.OnceValues(func() (string, error) { return build(".", "./pair") }),
-	"shop":     sync.OnceValues(func() (string, error) { return build(filepath.Join(root, "examples"), "./shop") }),
+	"otelprof":  sync.OnceValues(func() (string, error) { return build(root, "./cmd/otelprof") }),
+	"pair":      sync.OnceValues(func() (string, error) { return build(".", "./pair") }),
+	"realworld": sync.OnceValues(func() (string, error) { return build("..", "./realworld") }),
+	"shop":      sync.OnceValues(func() (string, error) { return build(filepath.Join(root, "examples"), "./shop") }),
 }
 
 // ours returns the path of one of our own programs, newly built.

@@ -75,6 +75,57 @@ func TestMCP(t *testing.T) {
 	}
 }
 
+// callTool returns the text of an answer, which must not be too long, and whether it is an error.
+func callTool(ctx context.Context, t *testing.T, session *mcp.ClientSession, name string, arguments any) (string, bool) {
+	t.Helper()
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if result.StructuredContent != nil || len(result.Content) != 1 {
+		t.Fatalf("%s: %d contents and structured content %v: some clients would drop the text", name, len(result.Content), result.StructuredContent)
+	}
+	text, _ := result.Content[0].(*mcp.TextContent)
+	if text == nil {
+		t.Fatalf("%s: content %T, want text", name, result.Content[0])
+	}
+	tokens := (len(text.Text) + 2) / 3
+	t.Logf("mcp %s tokens=%d", name, tokens)
+	if tokens > mostTokens {
+		t.Errorf("%s: %d tokens, want at most %d", name, tokens, mostTokens)
+	}
+	return text.Text, result.IsError
+}
+
+// TestMCPOfATrace has an agent ask about an execution trace of a program of others: Jaeger's
+// HotROD, whose requests wait most for a database with one connection.
+func TestMCPOfATrace(t *testing.T) {
+	dir := t.TempDir()
+	record := exec.Command(ours(t, "realworld"), "-only", "^hotrod$", "-build", "go", "-windows", "1", "-traces", dir)
+	if out, err := record.CombinedOutput(); err != nil {
+		t.Fatalf("realworld: %v\n%s", err, out)
+	}
+	traces, err := filepath.Glob(filepath.Join(dir, "*.trace"))
+	if err != nil || len(traces) != 1 {
+		t.Fatalf("%d traces, %v, want one", len(traces), err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "of a trace", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(ours(t, "otelprof"), "mcp", traces[0])}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	text, failed := callTool(t.Context(), t, session, "rank", nil)
+	first, _, _ := strings.Cut(text, "\n") // GET /customer is hardly more than its SQL SELECT
+	if failed || !strings.Contains(first, "SQL SELECT") && !strings.Contains(first, "GET /customer") || strings.Index(text, "\n  SQL SELECT") > strings.Index(text, "\n  GET /route") {
+		t.Errorf("rank: the database is not first:\n%s", text)
+	}
+	text, failed = callTool(t.Context(), t, session, "explain", map[string]any{"region": "GET /customer"})
+	if failed || !strings.Contains(text, "tracing.(*Mutex).Lock") {
+		t.Errorf("explain: the lock of the database is not named:\n%s", text)
+	}
+}
+
 func asks(ctx context.Context, t *testing.T, session *mcp.ClientSession, agent, address string) {
 	t.Helper()
 	tools, err := session.ListTools(ctx, nil)
@@ -84,26 +135,7 @@ func asks(ctx context.Context, t *testing.T, session *mcp.ClientSession, agent, 
 	if len(tools.Tools) == 0 || len(tools.Tools) > 8 {
 		t.Errorf("%d tools, want at most 8", len(tools.Tools))
 	}
-	call := func(name string, arguments any) (string, bool) {
-		t.Helper()
-		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if result.StructuredContent != nil || len(result.Content) != 1 {
-			t.Fatalf("%s: %d contents and structured content %v: some clients would drop the text", name, len(result.Content), result.StructuredContent)
-		}
-		text, _ := result.Content[0].(*mcp.TextContent)
-		if text == nil {
-			t.Fatalf("%s: content %T, want text", name, result.Content[0])
-		}
-		tokens := (len(text.Text) + 2) / 3
-		t.Logf("mcp %s tokens=%d", name, tokens)
-		if tokens > mostTokens {
-			t.Errorf("%s: %d tokens, want at most %d", name, tokens, mostTokens)
-		}
-		return text.Text, result.IsError
-	}
+	call := func(name string, arguments any) (string, bool) { return callTool(ctx, t, session, name, arguments) }
 	eventually(t, time.Minute, func() error {
 		text, failed := call("rank", nil)
 		if first, _, _ := strings.Cut(text, "\n"); failed || !strings.Contains(first, "reserve stock") {
