@@ -25,12 +25,16 @@ const (
 	effectMetric        = "otelprof.causal.effect"         // gauge, 1
 	effectLowMetric     = "otelprof.causal.effect_low"     // gauge, 1
 	effectHighMetric    = "otelprof.causal.effect_high"    // gauge, 1
+	waitsMetric         = "otelprof.causal.waits"          // gauge, 1, of slow-downs only
 
 	modeKey    = attribute.Key("otelprof.causal.mode")
 	speedupKey = attribute.Key("otelprof.causal.speedup")
 	pointKey   = attribute.Key("otelprof.causal.progress_point")
 	// metricKey is of effects only.
 	metricKey = attribute.Key("otelprof.causal.metric")
+	// waitKey is of waits only: inside, awaited or processor, as [Curve.Inside], [Curve.Awaited] and
+	// [Curve.Behind].
+	waitKey = attribute.Key("otelprof.causal.wait")
 )
 
 const (
@@ -177,14 +181,45 @@ func (p Profile) gauges(end time.Time) []metricdata.Metrics {
 			add(&high, e.Hi)
 		}
 	}
-	if len(effect.DataPoints) == 0 {
-		return nil
+	var all []metricdata.Metrics
+	if len(effect.DataPoints) > 0 {
+		all = append(all,
+			metricdata.Metrics{Name: effectMetric, Description: "Part by which a progress point's period or latency would shrink if a region were faster.", Unit: "1", Data: effect},
+			metricdata.Metrics{Name: effectLowMetric, Description: "Lower bound of the effect with 95 % confidence.", Unit: "1", Data: low},
+			metricdata.Metrics{Name: effectHighMetric, Description: "Upper bound of the effect with 95 % confidence.", Unit: "1", Data: high})
 	}
-	return []metricdata.Metrics{
-		{Name: effectMetric, Description: "Part by which a progress point's period or latency would shrink if a region were faster.", Unit: "1", Data: effect},
-		{Name: effectLowMetric, Description: "Lower bound of the effect with 95 % confidence.", Unit: "1", Data: low},
-		{Name: effectHighMetric, Description: "Upper bound of the effect with 95 % confidence.", Unit: "1", Data: high},
+	if waits := p.waits(end); len(waits.DataPoints) > 0 {
+		all = append(all, metricdata.Metrics{Name: waitsMetric, Description: "What slow-downs of a region cannot cost, as a part: a faster one may bring more or less.", Unit: "1", Data: waits})
 	}
+	return all
+}
+
+// waits are how the slowed regions wait, and are waited for: what the processes that have them know,
+// and an answer from the counters of all needs. Others have no such point.
+func (p Profile) waits(end time.Time) (out metricdata.Gauge[float64]) {
+	here := map[Region]bool{}
+	for _, t := range p.Tallies {
+		here[t.Region] = here[t.Region] || t.Mode == ModeSlowdown && t.Own > 0
+	}
+	for _, c := range p.Curves { // those of a region agree about it
+		if c.Mode != ModeSlowdown || !here[c.Region] || len(out.DataPoints) >= mostPoints {
+			continue
+		}
+		here[c.Region] = false
+		inside := 0.0
+		if c.Inside {
+			inside = 1
+		}
+		for _, wait := range []struct {
+			kind string
+			part float64
+		}{{"inside", inside}, {"awaited", c.Awaited}, {"processor", c.Behind}} {
+			set := attribute.NewSet(modeKey.String(string(c.Mode)), naming.RegionNameKey.String(c.Region.Name), naming.RegionScopeKey.String(c.Region.Scope),
+				naming.PlanHashKey.String(p.PlanHash), waitKey.String(wait.kind))
+			out.DataPoints = append(out.DataPoints, metricdata.DataPoint[float64]{Attributes: set, StartTime: p.Started, Time: end, Value: wait.part})
+		}
+	}
+	return out
 }
 
 // attributes are those of one cell. At speed-up 0 there is no region, but in mode [ModeSlowdown].

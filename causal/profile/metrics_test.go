@@ -101,6 +101,10 @@ func TestProducerOfSlowdowns(t *testing.T) {
 	p := Profile{Tallies: []Tally{
 		{Mode: ModeSlowdown, Region: price, Progress: "checkout", Own: 3 * time.Second},
 		{Mode: ModeSlowdown, Region: price, Speedup: 0.1, Progress: "checkout", Own: 2 * time.Second},
+	}, Curves: []Curve{
+		{Mode: ModeSlowdown, Region: price, Progress: "checkout", Inside: true, Awaited: 0.25},
+		{Mode: ModeSlowdown, Region: price, Progress: "cart", Inside: true, Awaited: 0.25},
+		{Mode: ModeSlowdown, Region: Region{Scope: "sql", Name: "elsewhere"}, Progress: "checkout"},
 	}}
 	got, err := NewProducer(func() Profile { return p }).Produce(context.Background())
 	if err != nil {
@@ -110,16 +114,26 @@ func TestProducerOfSlowdowns(t *testing.T) {
 		return metricdata.DataPoint[float64]{Value: s, Attributes: attribute.NewSet(modeKey.String("slowdown"), pointKey.String("checkout"), speedupKey.Float64(level),
 			naming.RegionNameKey.String("price"), naming.RegionScopeKey.String("shop"))}
 	}
+	wait := func(kind string, part float64) metricdata.DataPoint[float64] {
+		return metricdata.DataPoint[float64]{Value: part, Attributes: attribute.NewSet(modeKey.String("slowdown"), waitKey.String(kind), naming.PlanHashKey.String(""),
+			naming.RegionNameKey.String("price"), naming.RegionScopeKey.String("shop"))}
+	}
+	want := map[string]metricdata.Aggregation{
+		ownTimeMetric: metricdata.Sum[float64]{
+			Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
+			DataPoints: []metricdata.DataPoint[float64]{point(0, 3), point(0.1, 2)},
+		},
+		waitsMetric: metricdata.Gauge[float64]{DataPoints: []metricdata.DataPoint[float64]{wait("inside", 1), wait("awaited", 0.25), wait("processor", 0)}},
+	}
 	for _, m := range got[0].Metrics {
-		if m.Name == ownTimeMetric {
-			metricdatatest.AssertEqual(t, metricdata.Metrics{Name: ownTimeMetric, Description: m.Description, Unit: "s", Data: metricdata.Sum[float64]{
-				Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
-				DataPoints: []metricdata.DataPoint[float64]{point(0, 3), point(0.1, 2)},
-			}}, m, metricdatatest.IgnoreTimestamp())
-			return
+		if data, ok := want[m.Name]; ok {
+			metricdatatest.AssertEqual(t, metricdata.Metrics{Name: m.Name, Description: m.Description, Unit: m.Unit, Data: data}, m, metricdatatest.IgnoreTimestamp())
+			delete(want, m.Name)
 		}
 	}
-	t.Errorf("no %s", ownTimeMetric)
+	if len(want) > 0 {
+		t.Errorf("not there: %v", want)
+	}
 }
 
 func TestProducerOfNothing(t *testing.T) {

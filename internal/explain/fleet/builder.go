@@ -26,12 +26,14 @@ const (
 	promEffect     = "otelprof_causal_effect_ratio"
 	promEffectLow  = "otelprof_causal_effect_low_ratio"
 	promEffectHigh = "otelprof_causal_effect_high_ratio"
+	promWaits      = "otelprof_causal_waits_ratio"
 
 	promMode     = "otelprof_causal_mode"
 	promPlan     = "otelprof_causal_plan_hash"
 	promPoint    = "otelprof_causal_progress_point"
 	promSpeedup  = "otelprof_causal_speedup"
 	promMetric   = "otelprof_causal_metric"
+	promWait     = "otelprof_causal_wait"
 	promRegion   = "otelprof_region_name"
 	promScope    = "otelprof_region_scope"
 	promInstance = "instance"
@@ -42,7 +44,7 @@ const (
 // that was heard of last. It asks some queries, one after the other, until ctx ends. An error names
 // what is missing, or has Prometheus's own words.
 func (s Prometheus) Profile(ctx context.Context) (profile.Profile, error) {
-	names := strings.Join([]string{promProgress, promEffective, promDelay, promDelays, promOwn, promEffect, promEffectLow, promEffectHigh}, "|")
+	names := strings.Join([]string{promProgress, promEffective, promDelay, promDelays, promOwn, promEffect, promEffectLow, promEffectHigh, promWaits}, "|")
 	all, err := s.query(ctx, s.selector(`__name__=~"`+names+`"`), "vector")
 	if err != nil {
 		return profile.Profile{}, err
@@ -114,6 +116,7 @@ type profileBuilder struct {
 	effects   map[cell][]*interval
 	bases     map[cell]time.Duration
 	histories map[cell]map[string]map[float64]history // of slow-downs, by region and progress point, instance and level
+	waits     map[profile.Region]map[string]float64   // the most that an instance says, by kind
 }
 
 func newProfileBuilder(newest []promSeries) *profileBuilder {
@@ -122,6 +125,7 @@ func newProfileBuilder(newest []promSeries) *profileBuilder {
 		effects:   map[cell][]*interval{},
 		bases:     map[cell]time.Duration{},
 		histories: map[cell]map[string]map[float64]history{},
+		waits:     map[profile.Region]map[string]float64{},
 	}
 	b.choosePlan(newest)
 	return b
@@ -155,6 +159,16 @@ func (b *profileBuilder) ofPlan(s promSeries) bool {
 
 func (b *profileBuilder) add(s promSeries) error {
 	if !b.ofPlan(s) {
+		return nil
+	}
+	if s.labels["__name__"] == promWaits {
+		of := s.region()
+		if b.waits[of] == nil {
+			b.waits[of] = map[string]float64{}
+		}
+		if kind, part := s.labels[promWait], min(s.value, 1); part > b.waits[of][kind] {
+			b.waits[of][kind] = part
+		}
 		return nil
 	}
 	c, err := s.cell()
@@ -260,7 +274,7 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 		curve(c).Effects = append(curve(c).Effects, pooled(c, parts))
 	}
 	for c, byInstance := range b.histories {
-		slopesOf(byInstance).setOn(curve(c))
+		slopesOf(byInstance).setOn(curve(c), b.waits[c.region])
 	}
 	for _, c := range curves {
 		p.Curves = append(p.Curves, *c)

@@ -57,11 +57,15 @@ func (s promSeries) cell() (cell, error) {
 	}
 	return cell{
 		mode:     profile.Mode(s.labels[promMode]),
-		region:   profile.Region{Scope: s.labels[promScope], Name: s.labels[promRegion]},
+		region:   s.region(),
 		progress: s.labels[promPoint],
 		speedup:  speedup,
 		metric:   profile.Metric(s.labels[promMetric]),
 	}, nil
+}
+
+func (s promSeries) region() profile.Region {
+	return profile.Region{Scope: s.labels[promScope], Name: s.labels[promRegion]}
 }
 
 // instance names the process that a series is from.

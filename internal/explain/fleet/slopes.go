@@ -190,11 +190,11 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 // that hardly were.
 const mostElasticity = 1000
 
-// setOn gives a curve the slopes. Effects are what the instances have computed; where none has one,
-// they follow from the slopes.
-func (s slopes) setOn(c *profile.Curve) {
+// setOn gives a curve the slopes, and how the region waits, nil where no instance says so. Effects
+// are what the instances have computed; where none has one, they follow from the slopes.
+func (s slopes) setOn(c *profile.Curve, waits map[string]float64) {
 	c.Slopes = s.found
-	c.Inside = true // whether spans wait inside is in no metric
+	c.Inside, c.Awaited, c.Behind = waits == nil || waits["inside"] > 0, waits["awaited"], waits["processor"]
 	if s.all.visits > 0 {
 		c.Own = seconds(s.all.own / s.all.visits)
 	}

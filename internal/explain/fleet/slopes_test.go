@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,34 @@ func TestPrometheusSlopes(t *testing.T) {
 	}
 }
 
+// Whether spans of a region wait inside is what the instance says that has them. Where none does, an
+// answer is a bound.
+func TestPrometheusWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		waits   map[string]float64
+		bounded bool
+	}{
+		{"not known", nil, true},
+		{"no", map[string]float64{"inside": 0, "awaited": 0, "processor": 0}, false},
+		{"inside", map[string]float64{"inside": 1, "awaited": 0, "processor": 0}, true},
+	} {
+		f := &fakePrometheus{times: []promSeries{promLine("", 1, promPlan, "p")}}
+		f.rising = slowed(rand.New(rand.NewPCG(5, 6)), "a", 0.020, 1, 20, -1)
+		f.series = slices.Clone(f.rising)
+		for kind, part := range tt.waits {
+			f.series = append(f.series, promLine(promWaits, part, "job", "shop", promInstance, "a", promMode, "slowdown", promPlan, "p", promWait, kind, promRegion, "price", promScope, "shop"))
+		}
+		p, errout := profileFrom(t, f, Prometheus{})
+		if errout != "" {
+			t.Fatal(errout)
+		}
+		if e := p.Curves[0].Effects[0]; e.Speedup != profile.Near || e.Bounded != tt.bounded || p.Curves[0].Inside != tt.bounded {
+			t.Errorf("%s: %+v, want bounded %v", tt.name, e, tt.bounded)
+		}
+	}
+}
+
 func TestPrometheusSlopesArePrinted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	f := &fakePrometheus{rising: slowed(rng, "a", 0.020, 2, 20, -1), times: []promSeries{promLine("", 1, promPlan, "p")}}
@@ -130,7 +159,7 @@ func TestSlopesOfLittle(t *testing.T) {
 		"no arm":     {0: rising(10, 20, 30)},
 	} {
 		var c profile.Curve
-		slopesOf(map[string]map[float64]history{"a": histories}).setOn(&c)
+		slopesOf(map[string]map[float64]history{"a": histories}).setOn(&c, nil)
 		if len(c.Slopes) != 0 || len(c.Effects) == 0 || c.Effects[0].Known() {
 			t.Errorf("%s: slopes %+v, effects %+v", name, c.Slopes, c.Effects)
 		}
