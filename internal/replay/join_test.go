@@ -155,6 +155,41 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinCancelled has a client that does not wait for one answer of hundreds: the clock is that
+// of all others.
+func TestJoinCancelled(t *testing.T) {
+	for _, early := range []int64{1_800_000, 500_000} { // by more and by less than a rate may make it
+		a := newTwoServices(123, 50e-6)
+		recs := a.play(t, 2e9)
+		var calls []int32
+		for i, s := range recs[0].Spans {
+			if recs[0].Regions[s.Region].Name == "HTTP GET" {
+				calls = append(calls, int32(i))
+			}
+		}
+		cancelled := calls[len(calls)/3]
+		for i := range recs[0].Events {
+			e := &recs[0].Events[i]
+			switch {
+			case e.Kind == trace.EvOpen && e.Ref == cancelled:
+				e.At -= 1_900_000 // it waits for a connection first
+			case e.Kind == trace.EvClose && e.Ref == cancelled:
+				e.At -= early
+			}
+		}
+		rec, err := trace.Join([]string{"shop", "stock"}, recs)
+		if err != nil {
+			t.Fatalf("%d: %v", early, err)
+		}
+		p := rec.Processes[1]
+		here := a.stock.on(1e9)
+		mapped := here + p.Clock.Offset + int64(p.Clock.Drift*float64(here-p.Clock.Origin))
+		if off := mapped - 1e9; p.Clock.Unawaited != 1 || max(off, -off) > p.Clock.Bound || p.Clock.Bound > 200_000 {
+			t.Errorf("%d answers left out, mapped %d ns off, within %d", p.Clock.Unawaited, off, p.Clock.Bound)
+		}
+	}
+}
+
 // TestJoinRefuses has recordings that cannot be joined.
 func TestJoinRefuses(t *testing.T) {
 	two := func() []*trace.Recording { return newTwoServices(0, 0).play(t, 1e9) }
