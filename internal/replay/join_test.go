@@ -155,10 +155,14 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinCancelled has a client that does not wait for one answer of hundreds: the clock is that
-// of all others.
-func TestJoinCancelled(t *testing.T) {
-	for _, early := range []int64{1_800_000, 500_000} { // by more and by less than a rate may make it
+// TestJoinLeavesOut has a client that does not wait for one answer of hundreds, or notes a request
+// late: the clock is that of all others.
+func TestJoinLeavesOut(t *testing.T) {
+	for _, tc := range []struct{ opened, closed int64 }{
+		{-1_900_000, -1_800_000}, // by more than a rate may make it; it waits for a connection first
+		{-1_900_000, -500_000},
+		{600_000, 0},
+	} {
 		a := newTwoServices(123, 50e-6)
 		recs := a.play(t, 2e9)
 		var calls []int32
@@ -172,20 +176,20 @@ func TestJoinCancelled(t *testing.T) {
 			e := &recs[0].Events[i]
 			switch {
 			case e.Kind == trace.EvOpen && e.Ref == cancelled:
-				e.At -= 1_900_000 // it waits for a connection first
+				e.At += tc.opened
 			case e.Kind == trace.EvClose && e.Ref == cancelled:
-				e.At -= early
+				e.At += tc.closed
 			}
 		}
 		rec, err := trace.Join([]string{"shop", "stock"}, recs)
 		if err != nil {
-			t.Fatalf("%d: %v", early, err)
+			t.Fatalf("%+v: %v", tc, err)
 		}
 		p := rec.Processes[1]
 		here := a.stock.on(1e9)
 		mapped := here + p.Clock.Offset + int64(p.Clock.Drift*float64(here-p.Clock.Origin))
-		if off := mapped - 1e9; p.Clock.Unawaited != 1 || max(off, -off) > p.Clock.Bound || p.Clock.Bound > 200_000 {
-			t.Errorf("%d answers left out, mapped %d ns off, within %d", p.Clock.Unawaited, off, p.Clock.Bound)
+		if off := mapped - 1e9; p.Clock.LeftOut != 1 || max(off, -off) > p.Clock.Bound || p.Clock.Bound > 200_000 || p.Lag < 0 {
+			t.Errorf("%+v: %d messages left out, mapped %d ns off, within %d", tc, p.Clock.LeftOut, off, p.Clock.Bound)
 		}
 	}
 }

@@ -18,8 +18,10 @@ import (
 // in distributed systems, 1987). All lines that do are as likely. The one in the middle is taken,
 // and how far the others are from it is the bound: a mapped time is off by that at most.
 //
-// An answer that its client did not wait for, after a timeout, a cancellation or where another one
-// was sooner, bounds nothing. Those that contradict a request are left out, if they are few.
+// Two kinds of messages bound nothing: an answer whose client had gone on, after a timeout or where
+// another one came sooner, and what leaves as the trace's next generation begins, whose first events
+// the reader puts behind the last of the one before, up to a ms late. Messages that contradict many
+// others are left out, if they are few.
 //
 // With the rate held the offset is between the largest bound from below and the smallest from
 // above, so that the search is over rates alone, in which the room between them is concave.
@@ -36,9 +38,9 @@ type Clock struct {
 	Origin, Offset int64
 	Drift          float64
 	// Bound is by how much a mapped time may be off at most, ns, Messages the number of messages
-	// that this comes from, and Unawaited how many answers were left out.
-	Bound               int64
-	Messages, Unawaited int
+	// that this comes from, and LeftOut of how many others contradicted these.
+	Bound             int64
+	Messages, LeftOut int
 }
 
 // at maps a time.
@@ -50,7 +52,7 @@ func (c *Clock) at(t int64) int64 {
 func (c *Clock) then(next *Clock) Clock {
 	return Clock{
 		Origin: c.Origin, Offset: next.at(c.at(c.Origin)) - c.Origin, Drift: c.Drift + next.Drift,
-		Bound: c.Bound + next.Bound, Messages: c.Messages, Unawaited: c.Unawaited,
+		Bound: c.Bound + next.Bound, Messages: c.Messages, LeftOut: c.LeftOut,
 	}
 }
 
@@ -92,18 +94,15 @@ func align(to, from []message) (c Clock, ok bool) {
 		g.from = append(g.from, sight{float64(m.left - g.origin), float64(m.came - m.left - g.offset)})
 	}
 	wide := func(drift float64) float64 { least, most := g.room(drift); return most - least }
-	impossible := g.contradicted()
-	g.leaveOut(func(answer sight) bool { return answer.offset < impossible })
 	widest := peak(wide, -mostDrift, mostDrift)
-	for range mostSearched {
+	for range min(mostLeftOut, (len(to)+len(from))/100) { // where a clock was set, half of them contradict the others
 		if wide(widest) >= 0 {
 			break
 		}
-		_, first := g.room(widest)
-		g.leaveOut(func(answer sight) bool { return answer.offset-widest*answer.since <= first })
+		g.leaveOut(widest)
 		widest = peak(wide, -mostDrift, mostDrift)
 	}
-	if unawaited := len(from) - len(g.from); wide(widest) < 0 || float64(unawaited) > mostUnawaited*float64(len(from)) {
+	if len(g.to) == 0 || len(g.from) == 0 || wide(widest) < 0 {
 		return Clock{}, false
 	}
 	slowest, fastest := edge(wide, widest, -mostDrift), edge(wide, widest, mostDrift)
@@ -120,33 +119,36 @@ func align(to, from []message) (c Clock, ok bool) {
 	}
 	return Clock{
 		Origin: g.origin, Offset: g.offset + int64(math.Round(offset)), Drift: drift,
-		Bound: int64(math.Ceil(bound)), Messages: len(to) + len(g.from), Unawaited: len(from) - len(g.from),
+		Bound: int64(math.Ceil(bound)), Messages: len(g.to) + len(g.from), LeftOut: len(to) + len(from) - len(g.to) - len(g.from),
 	}, true
 }
 
-const (
-	// mostUnawaited is which part of the answers may be left out: where a clock was set, half of
-	// them contradict the others.
-	mostUnawaited = 0.01
-	// mostSearched is how many are looked for one by one: those that some rate would allow.
-	mostSearched = 100
-)
+// mostLeftOut is how many messages are left out at most: each takes a search.
+const mostLeftOut = 100
 
-// leaveOut takes answers away, but not the last.
-func (g *gauge) leaveOut(answers func(sight) bool) {
-	if left := slices.DeleteFunc(slices.Clone(g.from), answers); len(left) > 0 {
-		g.from = left
+// leaveOut takes the last request or the first answer away, with a drift: the one of the two that
+// contradicts more of the others, or both.
+func (g *gauge) leaveOut(drift float64) {
+	last, first := g.room(drift)
+	request := func(s sight) bool { return s.offset-drift*s.since >= last }
+	answer := func(s sight) bool { return s.offset-drift*s.since <= first }
+	var answers, requests int
+	for _, s := range g.from {
+		if s.offset-drift*s.since < last {
+			answers++
+		}
 	}
-}
-
-// contradicted is the offset below which an answer contradicts some request at every rate.
-func (g *gauge) contradicted() float64 {
-	latest := math.Inf(-1)
 	for _, s := range g.to {
-		latest = max(latest, s.offset)
+		if s.offset-drift*s.since > first {
+			requests++
+		}
 	}
-	span := g.span()
-	return latest - mostDrift*(span[1]-span[0])
+	if answers >= requests {
+		g.to = slices.DeleteFunc(g.to, request)
+	}
+	if requests >= answers {
+		g.from = slices.DeleteFunc(g.from, answer)
+	}
 }
 
 // span returns when the first and the last message were seen, since the origin.

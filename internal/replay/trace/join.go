@@ -192,12 +192,14 @@ func (j *joiner) unknown(known []bool) error {
 	return fmt.Errorf("clock of %s: not known: must have spans whose remote parents are in another recording, or the other way round; context must be propagated, and traced by both", j.names[q])
 }
 
-// measure notes how long messages between two processes took, at least, before and after.
+// measure notes how long messages between two processes took, at least, before and after. What was
+// left out came before it left.
 func (j *joiner) measure(p, q int) {
 	j.raw[q], j.lag[q] = 1<<62, 1<<62
 	for _, m := range j.sent[[2]int{p, q}] {
-		j.raw[q] = min(j.raw[q], m.came-m.left)
-		j.lag[q] = min(j.lag[q], j.clocks[q].at(m.came)-j.clocks[p].at(m.left))
+		if lag := j.clocks[q].at(m.came) - j.clocks[p].at(m.left); lag >= -1 { // of rounding
+			j.raw[q], j.lag[q] = min(j.raw[q], m.came-m.left), min(j.lag[q], lag)
+		}
 	}
 }
 

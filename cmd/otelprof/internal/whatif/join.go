@@ -29,12 +29,12 @@ func clocksOf(rec *trace.Recording) (notes []string) {
 			continue
 		}
 		c := p.Clock
-		unawaited := ""
-		if c.Unawaited > 0 {
-			unawaited = fmt.Sprintf("; %d answers came after their clients had gone on", c.Unawaited)
+		others := ""
+		if c.LeftOut > 0 {
+			others = fmt.Sprintf("; %d others contradict these", c.LeftOut)
 		}
 		notes = append(notes, fmt.Sprintf("clock of %s: %.6f s behind that of %s, and %.1f µs a second slow; a request took %v on its way at least by the clocks as they are, %v as they are mapped, which may be off by %v: by %d requests and answers%s",
-			p.Name, time.Duration(c.Offset).Seconds(), rec.Processes[0].Name, 1e6*c.Drift, time.Duration(p.Raw), time.Duration(p.Lag), time.Duration(c.Bound), c.Messages, unawaited))
+			p.Name, time.Duration(c.Offset).Seconds(), rec.Processes[0].Name, 1e6*c.Drift, time.Duration(p.Raw), time.Duration(p.Lag), time.Duration(c.Bound), c.Messages, others))
 	}
 	return notes
 }
