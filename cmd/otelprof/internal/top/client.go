@@ -118,7 +118,7 @@ func (c *topClient) follow(ctx context.Context, interval time.Duration, polls ch
 func effectsOf(p profile.Profile) map[topKey]topEffect {
 	out := map[topKey]topEffect{}
 	for _, c := range p.Curves {
-		key := topKey{scope: c.Region.Scope, name: c.Region.Name}
+		key := topKey{Scope: c.Region.Scope, Name: c.Region.Name}
 		if _, known := out[key]; known {
 			continue
 		}

@@ -2,18 +2,10 @@ package top
 
 // topRegion is one region in the viewer's JSON.
 type topRegion struct {
-	Scope        string  `json:"scope"`
-	ScopeVersion string  `json:"scope_version"`
-	Name         string  `json:"name"`
-	Count        uint64  `json:"count"`
-	Errors       uint64  `json:"errors"`
-	P50          uint64  `json:"p50_ns"`
-	P90          uint64  `json:"p90_ns"`
-	P99          uint64  `json:"p99_ns"`
-	Max          uint64  `json:"max_ns"`
-	Self         int64   `json:"self_ns"`
-	SelfShare    float64 `json:"self_share"`
-	Pmu          struct {
+	topKey
+	topFigures
+	SelfShare float64 `json:"self_share"`
+	Pmu       struct {
 		IPC *float64 `json:"ipc"`
 	} `json:"pmu"`
 	Cumulative topDistribution `json:"cumulative"`
@@ -23,9 +15,22 @@ type topDistribution struct {
 	Buckets topBuckets `json:"buckets"`
 }
 
-type topKey struct{ scope, version, name string }
+type topKey struct {
+	Scope        string `json:"scope"`
+	ScopeVersion string `json:"scope_version,omitempty"`
+	Name         string `json:"name"`
+}
 
-func (r topRegion) key() topKey { return topKey{r.Scope, r.ScopeVersion, r.Name} }
+// topFigures are counts, and times in ns.
+type topFigures struct {
+	Count  uint64 `json:"count"`
+	Errors uint64 `json:"errors"`
+	P50    uint64 `json:"p50_ns"`
+	P90    uint64 `json:"p90_ns"`
+	P99    uint64 `json:"p99_ns"`
+	Max    uint64 `json:"max_ns"`
+	Self   int64  `json:"self_ns"`
+}
 
 // A topRow is a region as it was in a window.
 type topRow struct {
@@ -41,7 +46,7 @@ func (p topPoll) rows(from, last topPoll) []topRow {
 	index := func(p topPoll) map[topKey]topRegion {
 		known := make(map[topKey]topRegion, len(p.Regions))
 		for _, r := range p.Regions {
-			known[r.key()] = r
+			known[r.topKey] = r
 		}
 		return known
 	}
@@ -51,15 +56,15 @@ func (p topPoll) rows(from, last topPoll) []topRow {
 	var whole float64
 	for _, r := range p.Regions {
 		row := topRow{topRegion: r, rate: -1}
-		if was := rated[r.key()]; seconds > 0 && !last.at.IsZero() && r.Count >= was.Count {
+		if was := rated[r.topKey]; seconds > 0 && !last.at.IsZero() && r.Count >= was.Count {
 			row.rate = float64(r.Count-was.Count) / seconds
 		}
-		if was := begins[r.key()]; !from.at.IsZero() && r.Count >= was.Count && r.Self >= was.Self {
+		if was := begins[r.topKey]; !from.at.IsZero() && r.Count >= was.Count && r.Self >= was.Self {
 			row.topRegion = r.over(was)
 		}
 		row.window = float64(row.Self)
 		whole += row.window
-		if e, ok := p.effects[topKey{scope: r.Scope, name: r.Name}]; ok {
+		if e, ok := p.effects[topKey{Scope: r.Scope, Name: r.Name}]; ok {
 			row.effect = &e
 		}
 		rows = append(rows, row)

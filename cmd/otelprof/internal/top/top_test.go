@@ -26,10 +26,14 @@ import (
 func topRegions(prices uint64) []topRegion {
 	return []topRegion{
 		{
-			Scope: "shop", Name: "price cart with every discount", Count: prices, Self: int64(prices) * 1e6, P50: 990, P90: 12_345, P99: 1_234_567, Max: 2_000_000_000, SelfShare: 0.9,
+			topKey: topKey{Scope: "shop", Name: "price cart with every discount"}, SelfShare: 0.9,
+			topFigures: topFigures{Count: prices, Self: int64(prices) * 1e6, P50: 990, P90: 12_345, P99: 1_234_567, Max: 2_000_000_000},
 			Cumulative: topDistribution{topBuckets{{896, 1023, 100}, {2048, 2079, prices - 100}}},
 		},
-		{Scope: "shop", Name: "ship", Count: 7, Errors: 2, Self: 1e6, P50: 1_000_000, P90: 2_000_000, P99: 3_000_000, Max: 4_000_000, SelfShare: 0.1},
+		{
+			topKey: topKey{Scope: "shop", Name: "ship"}, SelfShare: 0.1,
+			topFigures: topFigures{Count: 7, Errors: 2, Self: 1e6, P50: 1_000_000, P90: 2_000_000, P99: 3_000_000, Max: 4_000_000},
+		},
 	}
 }
 

@@ -73,9 +73,9 @@ func (h topHistory) before(length time.Duration) topPoll {
 func (p topPoll) begunAnew(before topPoll) bool {
 	now := map[topKey]uint64{}
 	for _, r := range p.Regions {
-		now[r.key()] = r.Count
+		now[r.topKey] = r.Count
 	}
-	return slices.ContainsFunc(before.Regions, func(r topRegion) bool { return now[r.key()] < r.Count })
+	return slices.ContainsFunc(before.Regions, func(r topRegion) bool { return now[r.topKey] < r.Count })
 }
 
 // topBuckets are the buckets of a distribution, the shortest first: the first and the last value,
