@@ -214,8 +214,7 @@ func (p Profile) waits(end time.Time) (out metricdata.Gauge[float64]) {
 			kind string
 			part float64
 		}{{"inside", inside}, {"awaited", c.Awaited}, {"processor", c.Behind}} {
-			set := attribute.NewSet(modeKey.String(string(c.Mode)), naming.RegionNameKey.String(c.Region.Name), naming.RegionScopeKey.String(c.Region.Scope),
-				naming.PlanHashKey.String(p.PlanHash), waitKey.String(wait.kind))
+			set := p.regional(c.Mode, c.Region, waitKey.String(wait.kind))
 			out.DataPoints = append(out.DataPoints, metricdata.DataPoint[float64]{Attributes: set, StartTime: p.Started, Time: end, Value: wait.part})
 		}
 	}
@@ -224,7 +223,12 @@ func (p Profile) waits(end time.Time) (out metricdata.Gauge[float64]) {
 
 // attributes are those of one cell. At speed-up 0 there is no region, but in mode [ModeSlowdown].
 func (p Profile) attributes(mode Mode, region Region, progress string, speedup float64, more ...attribute.KeyValue) attribute.Set {
-	all := append(more, modeKey.String(string(mode)), pointKey.String(progress), speedupKey.Float64(speedup))
+	return p.regional(mode, region, append(more, pointKey.String(progress), speedupKey.Float64(speedup))...)
+}
+
+// regional attributes are those of what is about a region alone.
+func (p Profile) regional(mode Mode, region Region, more ...attribute.KeyValue) attribute.Set {
+	all := append(more, modeKey.String(string(mode)))
 	if region != (Region{}) {
 		all = append(all, naming.RegionNameKey.String(region.Name), naming.RegionScopeKey.String(region.Scope))
 	}

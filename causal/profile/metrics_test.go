@@ -115,7 +115,7 @@ func TestProducerOfSlowdowns(t *testing.T) {
 			naming.RegionNameKey.String("price"), naming.RegionScopeKey.String("shop"))}
 	}
 	wait := func(kind string, part float64) metricdata.DataPoint[float64] {
-		return metricdata.DataPoint[float64]{Value: part, Attributes: attribute.NewSet(modeKey.String("slowdown"), waitKey.String(kind), naming.PlanHashKey.String(""),
+		return metricdata.DataPoint[float64]{Value: part, Attributes: attribute.NewSet(modeKey.String("slowdown"), waitKey.String(kind),
 			naming.RegionNameKey.String("price"), naming.RegionScopeKey.String("shop"))}
 	}
 	want := map[string]metricdata.Aggregation{

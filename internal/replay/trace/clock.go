@@ -68,14 +68,17 @@ type gauge struct {
 // A sight is a bound of the offset: at a time since the origin it is that much, ns.
 type sight struct{ since, offset float64 }
 
+// at is the bound of the offset at the origin, with a drift, rounded alike wherever it is compared.
+func (s sight) at(drift float64) float64 { return s.offset - float64(drift*s.since) }
+
 // room returns the least and the most that the offset may be, with a drift.
 func (g *gauge) room(drift float64) (least, most float64) {
 	least, most = math.Inf(-1), math.Inf(1)
 	for _, s := range g.to {
-		least = max(least, s.offset-drift*s.since)
+		least = max(least, s.at(drift))
 	}
 	for _, s := range g.from {
-		most = min(most, s.offset-drift*s.since)
+		most = min(most, s.at(drift))
 	}
 	return least, most
 }
@@ -130,24 +133,22 @@ const mostLeftOut = 100
 // contradicts more of the others, or both.
 func (g *gauge) leaveOut(drift float64) {
 	last, first := g.room(drift)
-	request := func(s sight) bool { return s.offset-drift*s.since >= last }
-	answer := func(s sight) bool { return s.offset-drift*s.since <= first }
-	var answers, requests int
+	var answers, requests int // that contradict the other one
 	for _, s := range g.from {
-		if s.offset-drift*s.since < last {
+		if s.at(drift) < last {
 			answers++
 		}
 	}
 	for _, s := range g.to {
-		if s.offset-drift*s.since > first {
+		if s.at(drift) > first {
 			requests++
 		}
 	}
 	if answers >= requests {
-		g.to = slices.DeleteFunc(g.to, request)
+		g.to = slices.DeleteFunc(g.to, func(s sight) bool { return s.at(drift) == last })
 	}
 	if requests >= answers {
-		g.from = slices.DeleteFunc(g.from, answer)
+		g.from = slices.DeleteFunc(g.from, func(s sight) bool { return s.at(drift) == first })
 	}
 }
 
