@@ -27,12 +27,12 @@ demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flag
 
 # Not tested with the race detector, which makes ten times as much of them: packages without goroutines, and the command's
 # scripts, each line of which is a process. What these run has tests of its own.
-PLAIN := ./causal/internal/simulator ./cmd/otelprof ./internal/replay
+PLAIN := causal/internal/simulator cmd/otelprof internal/replay
 
 .PHONY: test
 test: ## Run the tests of every module, with the race detector where there is a C compiler
-	@$(if $(filter .,$(MODULES)),$(GO) test $(filter -vet=off,$(RACE)) $(PLAIN))
-	$(call each,$(GO) test $(RACE) $$($(GO) list ./... | grep -vE '/(causal/internal/simulator|cmd/otelprof|internal/replay)$$'))
+	@$(if $(filter .,$(MODULES)),$(GO) test $(filter -vet=off,$(RACE)) $(addprefix ./,$(PLAIN)))
+	$(call each,$(GO) test $(RACE) $$($(GO) list ./... | grep -v $(patsubst %,-e '/%$$',$(PLAIN))))
 
 .PHONY: test-long
 test-long: ## Run the tests that have more rounds with -long, or run with it only, without the race detector, five minutes

@@ -102,7 +102,9 @@ func (h *Handler) listRuns(w http.ResponseWriter, _ *http.Request) {
 			r.Spans += run.Regions[i].Count
 		}
 		if run.Stacks != nil {
-			r.Samples = run.Stacks.Process().Total().Samples
+			for _, region := range run.Stacks.Regions {
+				r.Samples += region.Tree.Total().Samples
+			}
 		}
 		out.Runs = append(out.Runs, r)
 	}

@@ -4,7 +4,7 @@
 export const thinnest = 0.0008;
 
 // One function may have calls of two files: what the compiler generates for it has one of its own.
-const keyOf = (parent, n) => `${parent}\u0001${n.func}\u0000${n.file ?? ""}\u0000${n.line ?? 0}`;
+export const keyOf = (parent, n) => `${parent}\u0001${n.func}\u0000${n.file ?? ""}\u0000${n.line ?? 0}`;
 
 /**
  * build makes nodes of the API's tree: with a key that stays the same from one answer to the

@@ -1,6 +1,6 @@
 // Two call-stack trees over each other. No access to the page.
 
-const keyOf = (c) => `${c.func}\u0000${c.file ?? ""}\u0000${c.line ?? 0}`;
+import { keyOf } from "./flame.mjs";
 
 /**
  * differ reports whether n of all samples and m of those of another run are other shares by more
@@ -34,7 +34,7 @@ export function overlay(before, after) {
     const [into, pair] = todo.pop();
     const calls = new Map();
     pair.forEach((c, i) => c?.children?.forEach((child) => {
-      const key = keyOf(child);
+      const key = keyOf("", child);
       if (!calls.has(key)) calls.set(key, [undefined, undefined]);
       calls.get(key)[i] = child;
     }));
