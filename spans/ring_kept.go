@@ -1,7 +1,10 @@
 package spans
 
 import (
+	"cmp"
+	"container/heap"
 	"container/list"
+	"slices"
 	"time"
 )
 
@@ -153,4 +156,136 @@ func (h drawnSessions) down(i int) {
 		h[i], h[below] = h[below], h[i]
 		i = below
 	}
+}
+
+// worstSessions are the slowest of each name, slowest first.
+type worstSessions struct {
+	budget
+	byName map[string]*worstName
+	names  worstNames
+	// crowded is set when sessions have had to go for want of bytes. From then on a name that
+	// is here gets a place only for a slower session, or every session would be wanted.
+	crowded bool
+	gate    *ringGate
+}
+
+// A worstName has the slowest sessions of one name.
+type worstName struct {
+	name     string
+	sessions []*SessionRecord
+	at       int // in the heap
+}
+
+// worstNames is a heap. On top is the name with the most sessions, and of several that whose
+// slowest session is the mildest.
+type worstNames []*worstName
+
+func (h worstNames) Len() int { return len(h) }
+
+func (h worstNames) Less(i, j int) bool {
+	a, b := h[i].sessions, h[j].sessions
+	return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a[0].Duration, b[0].Duration)) < 0
+}
+
+func (h worstNames) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+func (h *worstNames) Push(x any) {
+	n := x.(*worstName)
+	n.at = len(*h)
+	*h = append(*h, n)
+}
+
+func (h *worstNames) Pop() any {
+	last := len(*h) - 1
+	n := (*h)[last]
+	*h = slices.Delete(*h, last, last+1)
+	return n
+}
+
+// of returns the sessions of a name, which must not be changed.
+func (k *worstSessions) of(name string) []*SessionRecord {
+	if n := k.byName[name]; n != nil {
+		return n.sessions
+	}
+	return nil
+}
+
+func (k *worstSessions) replace(s *SessionRecord) {
+	for i, old := range k.of(s.Name) {
+		if old.ID == s.ID {
+			n := k.byName[s.Name]
+			k.used += s.SizeBytes() - old.SizeBytes()
+			n.sessions[i] = s
+			heap.Fix(&k.names, n.at)
+			if s.SizeBytes() > k.limit { // it has outgrown this part and goes alone
+				k.drop(n, i)
+			}
+			k.trim()
+			k.publish(s.Name)
+			return
+		}
+	}
+}
+
+func (k *worstSessions) wants(name string, d time.Duration) bool { return int64(d) > k.longest(name) }
+
+// longest is the longest duration of that name that is not wanted, in ns.
+func (k *worstSessions) longest(name string) int64 {
+	kept := k.of(name)
+	if len(kept) == 0 || len(kept) < worstPerName && !k.crowded {
+		return wantsAll
+	}
+	return int64(kept[len(kept)-1].Duration)
+}
+
+func (k *worstSessions) publish(name string) { k.gate.setSlow(name, k.longest(name)) }
+
+func (k *worstSessions) add(s *SessionRecord) {
+	kept := k.of(s.Name)
+	at := slices.IndexFunc(kept, func(k *SessionRecord) bool { return k.Duration < s.Duration })
+	if at < 0 { // of two that are as slow, the first stays
+		at = len(kept)
+	}
+	if at == worstPerName || s.SizeBytes() > k.limit {
+		return
+	}
+	k.used += s.SizeBytes()
+	n := k.byName[s.Name]
+	if n == nil {
+		n = &worstName{name: s.Name, sessions: []*SessionRecord{s}}
+		k.byName[s.Name] = n
+		heap.Push(&k.names, n)
+	} else {
+		n.sessions = slices.Insert(n.sessions, at, s)
+		heap.Fix(&k.names, n.at)
+	}
+	if len(n.sessions) > worstPerName {
+		k.drop(n, worstPerName)
+	}
+	k.trim()
+	k.publish(s.Name)
+}
+
+// trim takes the mildest session of a name with the most, until all fit.
+func (k *worstSessions) trim() {
+	for k.full() {
+		k.crowded = true
+		n := k.names[0]
+		k.drop(n, len(n.sessions)-1)
+	}
+}
+
+func (k *worstSessions) drop(n *worstName, i int) {
+	k.used -= n.sessions[i].SizeBytes()
+	if len(n.sessions) == 1 {
+		heap.Remove(&k.names, n.at)
+		delete(k.byName, n.name)
+	} else {
+		n.sessions = slices.Delete(n.sessions, i, i+1)
+		heap.Fix(&k.names, n.at)
+	}
+	k.publish(n.name)
 }

@@ -1,9 +1,15 @@
 package spans
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
+
+	"go.opentelemetry.io/otel"
 )
 
 // worker is the one goroutine that makes records of ended sessions and stores them. The
@@ -104,3 +110,281 @@ func (w *worker) declines(s *Session, at int64) bool {
 }
 
 func (w *worker) queued() int { return int(w.length.Load()) }
+
+// Spans of a complete session, one whose spans had all ended when its record was made, are kept for
+// the records of children that begin late, as those of a goroutine that goes on with
+// context.WithoutCancel do. Such a goroutine may never end. After completeFor the spans are let go,
+// and a child that begins later is counted in [Dropped.Revisions].
+const (
+	completeFor  = time.Minute
+	mostComplete = 1 << 14 // sessions at a time; any other keeps its spans as long as something refers to it
+)
+
+// completed is a session in the worker's queue of complete ones, which does not keep it alive, as
+// it was when it came in, and when its turn is.
+type completed struct {
+	session  weak.Pointer[Session]
+	revision int
+	turn     int64
+}
+
+// complete notes that all spans of s have ended.
+func (w *worker) complete(s *Session) {
+	if s.kept.watched || len(w.completed) >= mostComplete {
+		return
+	}
+	s.kept.watched = true
+	if len(w.completed) == 0 {
+		w.fading.Reset(completeFor)
+	}
+	w.watch(s)
+}
+
+func (w *worker) watch(s *Session) {
+	w.completed = append(w.completed, completed{weak.Make(s), s.kept.revision, now() + int64(completeFor)})
+}
+
+// letGo forgets the sessions whose turn it is, and gives those another one that have got a record
+// or an open span since, unless no further record is made of them.
+func (w *worker) letGo() {
+	for len(w.completed) > 0 {
+		c := w.completed[0]
+		if left := c.turn - now(); left > 0 {
+			w.fading.Reset(time.Duration(left))
+			return
+		}
+		w.completed = w.completed[1:]
+		s := c.session.Value()
+		switch {
+		case s == nil || s.unwanted:
+		case s.lost.Load():
+			s.forget()
+		case s.kept.revision != c.revision || s.queued.Load() || s.open() > 0:
+			w.watch(s)
+		default:
+			s.faded.Store(true)
+			s.forget()
+		}
+	}
+}
+
+// run waits for all its timers at once: in a bubble of testing/synctest, a timer that is due while
+// no goroutine waits for it is run by two at a time, which crashes the race detector (golang/go#78156).
+func (w *worker) run() {
+	defer close(w.stopped)
+	batch, late := stoppedTimer(), stoppedTimer()
+	w.fading = stoppedTimer()
+	gather := func() {
+		waiting := len(w.later)
+		w.drain()
+		if waiting == 0 && len(w.later) > 0 {
+			late.Reset(lateEvery)
+		}
+		w.wakeIfQueued()
+	}
+	for {
+		select {
+		case <-w.wake:
+			if batch.Stop() { // the second one of a batch
+				gather()
+			} else {
+				batch.Reset(batchDelay)
+			}
+		case <-batch.C:
+			gather()
+		case <-late.C:
+			w.finishLater()
+		case <-w.fading.C:
+			w.letGo()
+		case done := <-w.flushes:
+			w.drain()
+			w.finishLater()
+			w.wakeIfQueued()
+			close(done)
+		case <-w.stop:
+			w.drain()
+			w.finishLater()
+			return
+		}
+	}
+}
+
+// wakeIfQueued wakes the worker again for a session that was counted during drain and
+// pushed after it. It was not the first in the queue, so the goroutine that offered it did
+// not.
+func (w *worker) wakeIfQueued() {
+	if w.length.Load() > 0 {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain empties the queue, oldest session first.
+func (w *worker) drain() {
+	for {
+		var oldest *Session
+		for s := w.head.Swap(nil); s != nil; {
+			s.next, oldest, s = oldest, s, s.next
+		}
+		if oldest == nil {
+			return
+		}
+		for s := oldest; s != nil; {
+			next := s.next
+			s.next = nil
+			w.length.Add(-1)
+			if s.kept != nil && s.kept.revision >= mostAtOnce && now() < s.kept.again && int64(len(w.later)) < w.limit {
+				w.later = append(w.later, s) // still queued, so that it comes once
+			} else {
+				w.finish(s)
+			}
+			s = next
+		}
+	}
+}
+
+// finishLater makes the records that were put off.
+func (w *worker) finishLater() {
+	later := w.later
+	w.later = nil
+	for _, s := range later {
+		w.finish(s)
+	}
+}
+
+func (w *worker) finish(s *Session) {
+	// First open the queue to the session again, then take what has ended: a span that
+	// ends in between is taken now and finds nothing to do the second time.
+	s.settled.Store(true)
+	s.queued.Store(false)
+	first := s.kept == nil
+	ended := s.finished.Swap(nil)
+	if p := s.of(); p != nil {
+		p.exemplars.offer(ended)
+	}
+	s.leave()
+	switch {
+	case s.unwanted || !first && ended == nil:
+		unlink(ended)
+		return
+	case s.discarded.Load():
+		if first {
+			w.drops.discarded.Add(1)
+		} else {
+			w.drops.revisions.Add(1)
+		}
+		s.forget()
+		unlink(ended)
+		return
+	case first && w.chooser != nil && !w.wants(s):
+		s.forget()
+		unlink(ended)
+		w.drops.unwanted.add()
+		return
+	}
+	if first {
+		s.kept = &kept{}
+	}
+	if s.kept.revision+1 >= mostAtOnce {
+		s.kept.again = now() + int64(lateEvery)
+	}
+	s.kept.take(ended)
+	if err := w.append(w.record(s)); err != nil {
+		if first {
+			s.forget()
+			w.drops.storeError.Add(1)
+		} else {
+			w.drops.revisions.Add(1)
+		}
+		w.refused.Do(func() { otel.Handle(err) })
+		return
+	}
+	if s.open() == 0 {
+		w.complete(s)
+	}
+}
+
+// take adds a list of ended spans, and takes it apart.
+func (k *kept) take(ended *Span) {
+	n := 0
+	for r := ended; r != nil; r = r.next {
+		n++
+	}
+	if k.taken == nil {
+		k.taken = k.first[:0]
+	}
+	k.taken = slices.Grow(k.taken, n)
+	for r := ended; r != nil; r = r.next {
+		k.taken = append(k.taken, r)
+	}
+	unlink(ended)
+}
+
+// unlink takes a list of ended spans apart: the application may keep one of them, which is not to
+// keep the others.
+func unlink(r *Span) {
+	for r != nil {
+		r, r.next = r.next, nil
+	}
+}
+
+// wants asks the store whether it would keep a session; one that panics is asked to keep it.
+func (w *worker) wants(s *Session) (wanted bool) {
+	wanted = true
+	if w.ring != nil {
+		return w.ring.wants(s.draw(), s.rootName(), time.Duration(s.end.Load()-s.start()), int(s.errors.Load()))
+	}
+	defer func() { _ = recover() }()
+	return w.chooser.Wants(s.rootName(), time.Duration(s.end.Load()-s.start()), int(s.errors.Load()))
+}
+
+// append gives a record to the store. A panic is an error as any other: the goroutine is ours, so
+// the application could not recover it.
+func (w *worker) append(r *SessionRecord) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("spans: store: panic: %v: must not panic", v)
+		}
+	}()
+	return w.store.Append(r)
+}
+
+func (w *worker) flush(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case w.flushes <- done:
+	case <-w.stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-w.stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *worker) shutdown(ctx context.Context) error {
+	if w.closed.CompareAndSwap(false, true) {
+		close(w.stop)
+	}
+	select {
+	case <-w.stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err() // it goes on by itself; Queued reports what is left
+	}
+}
+
+// stoppedTimer returns a timer that waits for its Reset.
+func stoppedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
