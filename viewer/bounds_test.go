@@ -188,10 +188,10 @@ func TestSpansThatShareAnID(t *testing.T) {
 	s.Spans = append(s.Spans, spans.SpanRecord{Name: "below", Parent: 1, SpanID: shared})
 	byName := map[string]string{}
 	parents := map[string]string{}
-	for _, rs := range tracesOf(s, "").ResourceSpans().All() {
-		for _, ss := range rs.ScopeSpans().All() {
-			for _, span := range ss.Spans().All() {
-				byName[span.Name()], parents[span.Name()] = span.SpanID().String(), span.ParentSpanID().String()
+	for _, rs := range tracesOf(s, "").ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			for _, span := range ss.Spans {
+				byName[span.Name], parents[span.Name] = span.SpanID.String(), span.ParentSpanID.String()
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func (f *fakeMetrics) Export(_ context.Context, rm *metricdata.ResourceMetrics) 
 func flat(rm *metricdata.ResourceMetrics) (lines []string) {
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			for i := range points(m.Data) {
+			for i := range Points(m.Data) {
 				lines = append(lines, fmt.Sprintf("%s %s %T %v", scope.Scope.Name, m.Name, m.Data, cut(m.Data, i, i+1)))
 			}
 		}

@@ -31,7 +31,7 @@ func pieces(rm *metricdata.ResourceMetrics, n, most int) iter.Seq2[*metricdata.R
 		for _, scope := range rm.ScopeMetrics {
 			begun := false // in this piece
 			for _, m := range scope.Metrics {
-				for from, end := 0, points(m.Data); from < end; {
+				for from, end := 0, Points(m.Data); from < end; {
 					if room == 0 {
 						if !yield(piece, most) {
 							return
@@ -63,15 +63,15 @@ func DataPoints(rm *metricdata.ResourceMetrics) int {
 	n := 0
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			n += points(m.Data)
+			n += Points(m.Data)
 		}
 	}
 	return n
 }
 
-// points is the number of data points of a metric, 1 of an unknown kind: not zero, or the exporter
+// Points is the number of data points of a metric, 1 of an unknown kind: not zero, or the exporter
 // would not be asked and refuse it.
-func points(data metricdata.Aggregation) int {
+func Points(data metricdata.Aggregation) int {
 	switch d := data.(type) {
 	case metricdata.Gauge[int64]:
 		return len(d.DataPoints)

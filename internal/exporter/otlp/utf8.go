@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,7 +16,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
-	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
 // The exporters of this file replace bytes that are not UTF-8 by U+FFFD, and count the items:
@@ -78,7 +78,7 @@ func isValidSpan(s sdktrace.ReadOnlySpan) bool {
 
 type utf8Span struct{ sdktrace.ReadOnlySpan }
 
-func (s utf8Span) Name() string { return otlpattr.UTF8(s.ReadOnlySpan.Name()) }
+func (s utf8Span) Name() string { return toUTF8(s.ReadOnlySpan.Name()) }
 
 func (s utf8Span) Attributes() []attribute.KeyValue {
 	return validAttributes(s.ReadOnlySpan.Attributes())
@@ -92,13 +92,13 @@ func (s utf8Span) InstrumentationScope() instrumentation.Scope {
 
 func (s utf8Span) Status() sdktrace.Status {
 	st := s.ReadOnlySpan.Status()
-	st.Description = otlpattr.UTF8(st.Description)
+	st.Description = toUTF8(st.Description)
 	return st
 }
 
 func (s utf8Span) Events() []sdktrace.Event {
 	return validEach(s.ReadOnlySpan.Events(), func(e *sdktrace.Event) {
-		e.Name, e.Attributes = otlpattr.UTF8(e.Name), validAttributes(e.Attributes)
+		e.Name, e.Attributes = toUTF8(e.Name), validAttributes(e.Attributes)
 	})
 }
 
@@ -125,7 +125,7 @@ func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics)
 		for j := range s.Metrics {
 			m := &s.Metrics[j]
 			whole := *m
-			m.Name, m.Description, m.Unit = otlpattr.UTF8(m.Name), otlpattr.UTF8(m.Description), otlpattr.UTF8(m.Unit)
+			m.Name, m.Description, m.Unit = toUTF8(m.Name), toUTF8(m.Description), toUTF8(m.Unit)
 			n := 0
 			m.Data, n = validData(m.Data)
 			if m.Name != whole.Name || m.Description != whole.Description || m.Unit != whole.Unit || s.Scope != rm.ScopeMetrics[i].Scope {
@@ -225,7 +225,7 @@ func validEach[E any](all []E, repair func(*E)) []E {
 }
 
 func validScope(s instrumentation.Scope) instrumentation.Scope {
-	s.Name, s.Version, s.SchemaURL = otlpattr.UTF8(s.Name), otlpattr.UTF8(s.Version), otlpattr.UTF8(s.SchemaURL)
+	s.Name, s.Version, s.SchemaURL = toUTF8(s.Name), toUTF8(s.Version), toUTF8(s.SchemaURL)
 	s.Attributes = validSet(s.Attributes)
 	return s
 }
@@ -236,7 +236,7 @@ func ValidResource(r *resource.Resource) *resource.Resource {
 	if r == nil || utf8.ValidString(r.SchemaURL()) && validSet(*r.Set()) == *r.Set() {
 		return r
 	}
-	return resource.NewWithAttributes(otlpattr.UTF8(r.SchemaURL()), validAttributes(r.Attributes())...)
+	return resource.NewWithAttributes(toUTF8(r.SchemaURL()), validAttributes(r.Attributes())...)
 }
 
 func validSet(s attribute.Set) attribute.Set {
@@ -254,7 +254,7 @@ func validAttributes(kvs []attribute.KeyValue) []attribute.KeyValue {
 	}
 	out := make([]attribute.KeyValue, len(kvs))
 	for i, kv := range kvs {
-		out[i] = attribute.KeyValue{Key: attribute.Key(otlpattr.UTF8(string(kv.Key))), Value: validValue(kv.Value)}
+		out[i] = attribute.KeyValue{Key: attribute.Key(toUTF8(string(kv.Key))), Value: validValue(kv.Value)}
 	}
 	return out
 }
@@ -284,9 +284,9 @@ func isValidValue(v attribute.Value) bool {
 func validValue(v attribute.Value) attribute.Value {
 	switch v.Type() {
 	case attribute.STRING:
-		return attribute.StringValue(otlpattr.UTF8(v.AsString()))
+		return attribute.StringValue(toUTF8(v.AsString()))
 	case attribute.STRINGSLICE:
-		return attribute.StringSliceValue(validEach(v.AsStringSlice(), func(s *string) { *s = otlpattr.UTF8(*s) }))
+		return attribute.StringSliceValue(validEach(v.AsStringSlice(), func(s *string) { *s = toUTF8(*s) }))
 	case attribute.SLICE:
 		return attribute.SliceValue(validEach(v.AsSlice(), func(v *attribute.Value) { *v = validValue(*v) })...)
 	case attribute.MAP:
@@ -294,3 +294,5 @@ func validValue(v attribute.Value) attribute.Value {
 	}
 	return v
 }
+
+func toUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -9,8 +9,6 @@ import (
 	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
-
-	"github.com/otelprof/otelprof/internal/otlpattr"
 )
 
 // LoggerProvider is the SDK's, with names of loggers made UTF-8: of a record no exporter can set
@@ -69,8 +67,8 @@ func isValidRecord(r *sdklog.Record) bool {
 
 func validRecord(r *sdklog.Record) sdklog.Record {
 	out := r.Clone()
-	out.SetEventName(otlpattr.UTF8(r.EventName()))
-	out.SetSeverityText(otlpattr.UTF8(r.SeverityText()))
+	out.SetEventName(toUTF8(r.EventName()))
+	out.SetSeverityText(toUTF8(r.SeverityText()))
 	out.SetBody(validValue(r.Body()))
 	kvs := make([]attribute.KeyValue, 0, r.AttributesLen())
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {

@@ -13,5 +13,5 @@
 // at most one torn line, at the end. The next one that opens the file cuts it off; all
 // lines before it stay. ForceFlush and Shutdown wait until the disk has the data.
 //
-// The package compiles no gRPC.
+// The package compiles neither gRPC nor pdata.
 package otlpfile

@@ -3,190 +3,175 @@ package otlpfile
 import (
 	"errors"
 	"fmt"
+	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelprof/otelprof/internal/otlpattr"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/otlpjson"
 )
 
-// metricsOf returns what OTLP has words for. The error names metrics it has none for; they
-// are left out.
-func metricsOf(rm *metricdata.ResourceMetrics) (pmetric.Metrics, error) {
-	out := pmetric.NewMetrics()
-	rms := out.ResourceMetrics().AppendEmpty()
-	putResource(rms.Resource(), rm.Resource)
-	rms.SetSchemaUrl(rm.Resource.SchemaURL())
-	var errs []error
-	for _, sm := range rm.ScopeMetrics {
-		sms := rms.ScopeMetrics().AppendEmpty()
-		putScope(sms.Scope(), sm.Scope)
-		sms.SetSchemaUrl(sm.Scope.SchemaURL)
-		for _, m := range sm.Metrics {
-			if err := putMetric(sms.Metrics(), m); err != nil {
-				errs = append(errs, fmt.Errorf("otlpfile: metric %q: %w", m.Name, err))
-			}
-		}
-	}
-	return out, errors.Join(errs...)
+// A refusedError is about data points that OTLP has no words for; the others are written.
+type refusedError struct {
+	points int
+	err    error
 }
 
-func putMetric(dst pmetric.MetricSlice, src metricdata.Metrics) error {
-	m := pmetric.NewMetric()
-	m.SetName(otlpattr.UTF8(src.Name))
-	m.SetDescription(otlpattr.UTF8(src.Description))
-	m.SetUnit(otlpattr.UTF8(src.Unit))
-	var err error
+func (e *refusedError) Error() string { return e.err.Error() }
+
+func (e *refusedError) Unwrap() error { return e.err }
+
+// metricsOf returns what OTLP has words for, and what it has none for.
+func metricsOf(rm *metricdata.ResourceMetrics) (*otlpjson.Metrics, *refusedError) {
+	out := otlpjson.ResourceMetrics{Resource: resourceOf(rm.Resource), SchemaURL: rm.Resource.SchemaURL()}
+	refused := &refusedError{}
+	for _, sm := range rm.ScopeMetrics {
+		scope := otlpjson.ScopeMetrics{Scope: otlpjson.ScopeOf(sm.Scope), SchemaURL: sm.Scope.SchemaURL}
+		for _, src := range sm.Metrics {
+			m, err := metricOf(src)
+			if err != nil {
+				refused.points += delivery.Points(src.Data)
+				refused.err = errors.Join(refused.err, fmt.Errorf("otlpfile: metric %q: %w", src.Name, err))
+				continue
+			}
+			scope.Metrics = append(scope.Metrics, m)
+		}
+		out.ScopeMetrics = append(out.ScopeMetrics, scope)
+	}
+	return &otlpjson.Metrics{ResourceMetrics: []otlpjson.ResourceMetrics{out}}, refused
+}
+
+func metricOf(src metricdata.Metrics) (m otlpjson.Metric, err error) {
+	m = otlpjson.Metric{Name: src.Name, Description: src.Description, Unit: src.Unit}
 	switch d := src.Data.(type) {
 	case metricdata.Gauge[int64]:
-		putNumbers(m.SetEmptyGauge().DataPoints(), d.DataPoints)
+		m.Gauge = &otlpjson.Gauge{Points: numberPoints(d.DataPoints)}
 	case metricdata.Gauge[float64]:
-		putNumbers(m.SetEmptyGauge().DataPoints(), d.DataPoints)
+		m.Gauge = &otlpjson.Gauge{Points: numberPoints(d.DataPoints)}
 	case metricdata.Sum[int64]:
-		err = putSum(m.SetEmptySum(), d)
+		m.Sum, err = sumOf(d)
 	case metricdata.Sum[float64]:
-		err = putSum(m.SetEmptySum(), d)
+		m.Sum, err = sumOf(d)
 	case metricdata.Histogram[int64]:
-		err = putHistogram(m.SetEmptyHistogram(), d)
+		m.Histogram, err = histogramOf(d)
 	case metricdata.Histogram[float64]:
-		err = putHistogram(m.SetEmptyHistogram(), d)
+		m.Histogram, err = histogramOf(d)
 	case metricdata.ExponentialHistogram[int64]:
-		err = putExponential(m.SetEmptyExponentialHistogram(), d)
+		m.Exponential, err = exponentialOf(d)
 	case metricdata.ExponentialHistogram[float64]:
-		err = putExponential(m.SetEmptyExponentialHistogram(), d)
+		m.Exponential, err = exponentialOf(d)
 	case metricdata.Summary:
-		putSummary(m.SetEmptySummary(), d)
+		m.Summary = summaryOf(d)
 	default:
 		err = fmt.Errorf("aggregation %T: must be one of OTLP's", d)
 	}
-	if err == nil {
-		m.MoveTo(dst.AppendEmpty())
-	}
-	return err
+	return m, err
 }
 
-func temporality(t metricdata.Temporality) (pmetric.AggregationTemporality, error) {
+func temporality(t metricdata.Temporality) (otlpjson.Temporality, error) {
 	switch t {
 	case metricdata.CumulativeTemporality:
-		return pmetric.AggregationTemporalityCumulative, nil
+		return otlpjson.Cumulative, nil
 	case metricdata.DeltaTemporality:
-		return pmetric.AggregationTemporalityDelta, nil
+		return otlpjson.Delta, nil
 	default:
 		return 0, fmt.Errorf("temporality %s: must be cumulative or delta", t)
 	}
 }
 
-func putSum[N int64 | float64](dst pmetric.Sum, src metricdata.Sum[N]) error {
-	t, err := temporality(src.Temporality)
-	dst.SetAggregationTemporality(t)
-	dst.SetIsMonotonic(src.IsMonotonic)
-	putNumbers(dst.DataPoints(), src.DataPoints)
-	return err
+func pointOf(attributes attribute.Set, start, at time.Time) otlpjson.Point {
+	return otlpjson.Point{Attributes: otlpjson.Attributes(attributes.ToSlice()), Start: otlpjson.Nanos(start), Time: otlpjson.Nanos(at)}
 }
 
-func putNumbers[N int64 | float64](dst pmetric.NumberDataPointSlice, points []metricdata.DataPoint[N]) {
-	dst.EnsureCapacity(len(points))
-	for _, src := range points {
-		p := dst.AppendEmpty()
-		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
-		p.SetStartTimestamp(timestamp(src.StartTime))
-		p.SetTimestamp(timestamp(src.Time))
-		putExemplars(p.Exemplars(), src.Exemplars)
-		switch v := any(src.Value).(type) {
-		case int64:
-			p.SetIntValue(v)
-		case float64:
-			p.SetDoubleValue(v)
+func numberPoints[N int64 | float64](points []metricdata.DataPoint[N]) []otlpjson.NumberPoint {
+	out := make([]otlpjson.NumberPoint, len(points))
+	for i, p := range points {
+		out[i] = otlpjson.NumberPoint{
+			Point:     pointOf(p.Attributes, p.StartTime, p.Time),
+			Number:    otlpjson.NumberOf(p.Value),
+			Exemplars: exemplars(p.Exemplars),
 		}
 	}
+	return out
 }
 
-func putHistogram[N int64 | float64](dst pmetric.Histogram, src metricdata.Histogram[N]) error {
-	t, err := temporality(src.Temporality)
-	dst.SetAggregationTemporality(t)
-	for _, src := range src.DataPoints {
-		p := dst.DataPoints().AppendEmpty()
-		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
-		p.SetStartTimestamp(timestamp(src.StartTime))
-		p.SetTimestamp(timestamp(src.Time))
-		p.SetCount(src.Count)
-		p.SetSum(float64(src.Sum))
-		if v, ok := src.Min.Value(); ok {
-			p.SetMin(float64(v))
-		}
-		if v, ok := src.Max.Value(); ok {
-			p.SetMax(float64(v))
-		}
-		p.ExplicitBounds().FromRaw(src.Bounds)
-		p.BucketCounts().FromRaw(src.BucketCounts)
-		putExemplars(p.Exemplars(), src.Exemplars)
-	}
-	return err
+func sumOf[N int64 | float64](d metricdata.Sum[N]) (*otlpjson.Sum, error) {
+	t, err := temporality(d.Temporality)
+	return &otlpjson.Sum{Points: numberPoints(d.DataPoints), Temporality: t, Monotonic: d.IsMonotonic}, err
 }
 
-func putExponential[N int64 | float64](dst pmetric.ExponentialHistogram, src metricdata.ExponentialHistogram[N]) error {
-	t, err := temporality(src.Temporality)
-	dst.SetAggregationTemporality(t)
-	for _, src := range src.DataPoints {
-		p := dst.DataPoints().AppendEmpty()
-		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
-		p.SetStartTimestamp(timestamp(src.StartTime))
-		p.SetTimestamp(timestamp(src.Time))
-		p.SetCount(src.Count)
-		p.SetSum(float64(src.Sum))
-		if v, ok := src.Min.Value(); ok {
-			p.SetMin(float64(v))
+func histogramOf[N int64 | float64](d metricdata.Histogram[N]) (*otlpjson.Histogram, error) {
+	t, err := temporality(d.Temporality)
+	out := &otlpjson.Histogram{Temporality: t}
+	for _, p := range d.DataPoints {
+		bounds := make([]otlpjson.Double, len(p.Bounds))
+		for i, b := range p.Bounds {
+			bounds[i] = otlpjson.Double(b)
 		}
-		if v, ok := src.Max.Value(); ok {
-			p.SetMax(float64(v))
-		}
-		p.SetScale(src.Scale)
-		p.SetZeroCount(src.ZeroCount)
-		p.SetZeroThreshold(src.ZeroThreshold)
-		p.Positive().SetOffset(src.PositiveBucket.Offset)
-		p.Positive().BucketCounts().FromRaw(src.PositiveBucket.Counts)
-		p.Negative().SetOffset(src.NegativeBucket.Offset)
-		p.Negative().BucketCounts().FromRaw(src.NegativeBucket.Counts)
-		putExemplars(p.Exemplars(), src.Exemplars)
+		out.Points = append(out.Points, otlpjson.HistogramPoint{
+			Point:        pointOf(p.Attributes, p.StartTime, p.Time),
+			Distribution: distribution(p.Count, p.Sum, p.Min, p.Max, p.Exemplars),
+			Bounds:       bounds,
+			Counts:       p.BucketCounts,
+		})
 	}
-	return err
+	return out, err
 }
 
-func putSummary(dst pmetric.Summary, src metricdata.Summary) {
-	for _, src := range src.DataPoints {
-		p := dst.DataPoints().AppendEmpty()
-		otlpattr.Put(p.Attributes(), src.Attributes.ToSlice())
-		p.SetStartTimestamp(timestamp(src.StartTime))
-		p.SetTimestamp(timestamp(src.Time))
-		p.SetCount(src.Count)
-		p.SetSum(src.Sum)
-		for _, q := range src.QuantileValues {
-			v := p.QuantileValues().AppendEmpty()
-			v.SetQuantile(q.Quantile)
-			v.SetValue(q.Value)
-		}
+func exponentialOf[N int64 | float64](d metricdata.ExponentialHistogram[N]) (*otlpjson.ExponentialHistogram, error) {
+	t, err := temporality(d.Temporality)
+	out := &otlpjson.ExponentialHistogram{Temporality: t}
+	for _, p := range d.DataPoints {
+		out.Points = append(out.Points, otlpjson.ExponentialPoint{
+			Point:         pointOf(p.Attributes, p.StartTime, p.Time),
+			Distribution:  distribution(p.Count, p.Sum, p.Min, p.Max, p.Exemplars),
+			Scale:         p.Scale,
+			ZeroCount:     p.ZeroCount,
+			ZeroThreshold: otlpjson.Double(p.ZeroThreshold),
+			Positive:      otlpjson.Buckets{Offset: p.PositiveBucket.Offset, Counts: p.PositiveBucket.Counts},
+			Negative:      otlpjson.Buckets{Offset: p.NegativeBucket.Offset, Counts: p.NegativeBucket.Counts},
+		})
 	}
+	return out, err
 }
 
-func putExemplars[N int64 | float64](dst pmetric.ExemplarSlice, exemplars []metricdata.Exemplar[N]) {
-	for _, src := range exemplars {
-		e := dst.AppendEmpty()
-		otlpattr.Put(e.FilteredAttributes(), src.FilteredAttributes)
-		e.SetTimestamp(timestamp(src.Time))
-		switch v := any(src.Value).(type) {
-		case int64:
-			e.SetIntValue(v)
-		case float64:
-			e.SetDoubleValue(v)
-		}
-		var traceID pcommon.TraceID
-		var spanID pcommon.SpanID
-		if copy(traceID[:], src.TraceID) == len(traceID) {
-			e.SetTraceID(traceID)
-		}
-		if copy(spanID[:], src.SpanID) == len(spanID) {
-			e.SetSpanID(spanID)
-		}
+func distribution[N int64 | float64](count uint64, sum N, least, most metricdata.Extrema[N], values []metricdata.Exemplar[N]) otlpjson.Distribution {
+	total := otlpjson.Double(sum)
+	return otlpjson.Distribution{Count: count, Sum: &total, Min: extreme(least), Max: extreme(most), Exemplars: exemplars(values)}
+}
+
+func extreme[N int64 | float64](of metricdata.Extrema[N]) *otlpjson.Double {
+	v, ok := of.Value()
+	if !ok {
+		return nil
 	}
+	d := otlpjson.Double(v)
+	return &d
+}
+
+func summaryOf(d metricdata.Summary) *otlpjson.Summary {
+	out := &otlpjson.Summary{}
+	for _, p := range d.DataPoints {
+		point := otlpjson.SummaryPoint{
+			Point: pointOf(p.Attributes, p.StartTime, p.Time),
+			Count: p.Count,
+			Sum:   otlpjson.Double(p.Sum),
+		}
+		for _, q := range p.QuantileValues {
+			point.Quantiles = append(point.Quantiles, otlpjson.Quantile{Quantile: otlpjson.Double(q.Quantile), Value: otlpjson.Double(q.Value)})
+		}
+		out.Points = append(out.Points, point)
+	}
+	return out
+}
+
+func exemplars[N int64 | float64](all []metricdata.Exemplar[N]) (out []otlpjson.Exemplar) {
+	for _, src := range all {
+		e := otlpjson.Exemplar{Number: otlpjson.NumberOf(src.Value), Attributes: otlpjson.Attributes(src.FilteredAttributes), Time: otlpjson.Nanos(src.Time)}
+		copy(e.TraceID[:], src.TraceID)
+		copy(e.SpanID[:], src.SpanID)
+		out = append(out, e)
+	}
+	return out
 }

@@ -1,14 +1,14 @@
 package otlpfile
 
 import (
-	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/otel/codes"
+	"math"
+
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelprof/otelprof/internal/otlpattr"
+	"github.com/otelprof/otelprof/internal/otlpjson"
 )
 
 // The bits of a span's flags above those of W3C.
@@ -18,66 +18,62 @@ const (
 )
 
 // tracesOf groups spans by resource and scope, in the order of their first span.
-func tracesOf(spans []sdktrace.ReadOnlySpan) ptrace.Traces {
-	out := ptrace.NewTraces()
-	g := newGrouping(func(r *resource.Resource) ptrace.ResourceSpans {
-		rs := out.ResourceSpans().AppendEmpty()
-		putResource(rs.Resource(), r)
-		rs.SetSchemaUrl(r.SchemaURL())
+func tracesOf(spans []sdktrace.ReadOnlySpan) *otlpjson.Traces {
+	out := &otlpjson.Traces{}
+	g := newGrouping(func(r *resource.Resource) *otlpjson.ResourceSpans {
+		rs := &otlpjson.ResourceSpans{Resource: resourceOf(r), SchemaURL: r.SchemaURL()}
+		out.ResourceSpans = append(out.ResourceSpans, rs)
 		return rs
-	}, func(rs ptrace.ResourceSpans, scope instrumentation.Scope) ptrace.SpanSlice {
-		ss := rs.ScopeSpans().AppendEmpty()
-		putScope(ss.Scope(), scope)
-		ss.SetSchemaUrl(scope.SchemaURL)
-		return ss.Spans()
+	}, func(rs *otlpjson.ResourceSpans, scope instrumentation.Scope) *otlpjson.ScopeSpans {
+		ss := &otlpjson.ScopeSpans{Scope: otlpjson.ScopeOf(scope), SchemaURL: scope.SchemaURL}
+		rs.ScopeSpans = append(rs.ScopeSpans, ss)
+		return ss
 	})
 	for _, s := range spans {
 		if s != nil {
-			putSpan(g.of(s.Resource(), s.InstrumentationScope()).AppendEmpty(), s)
+			ss := g.of(s.Resource(), s.InstrumentationScope())
+			ss.Spans = append(ss.Spans, spanOf(s))
 		}
 	}
 	return out
 }
 
-func putSpan(dst ptrace.Span, s sdktrace.ReadOnlySpan) {
-	ctx, parent := s.SpanContext(), s.Parent()
-	dst.SetTraceID([16]byte(ctx.TraceID()))
-	dst.SetSpanID([8]byte(ctx.SpanID()))
-	dst.SetParentSpanID([8]byte(parent.SpanID()))
-	dst.TraceState().FromRaw(ctx.TraceState().String())
-	dst.SetFlags(flags(ctx.TraceFlags(), parent))
-	dst.SetName(otlpattr.UTF8(s.Name()))
-	dst.SetKind(ptrace.SpanKind(s.SpanKind())) // the same numbers
-	dst.SetStartTimestamp(timestamp(s.StartTime()))
-	dst.SetEndTimestamp(timestamp(s.EndTime()))
-	otlpattr.Put(dst.Attributes(), s.Attributes())
-	dst.SetDroppedAttributesCount(count32(s.DroppedAttributes()))
-	dst.SetDroppedEventsCount(count32(s.DroppedEvents()))
-	dst.SetDroppedLinksCount(count32(s.DroppedLinks()))
+func resourceOf(r *resource.Resource) otlpjson.Resource {
+	return otlpjson.Resource{Attributes: otlpjson.Attributes(r.Attributes())}
+}
+
+func spanOf(s sdktrace.ReadOnlySpan) otlpjson.Span {
+	ctx, parent, status := s.SpanContext(), s.Parent(), s.Status()
+	out := otlpjson.Span{
+		TraceID:           ctx.TraceID(),
+		SpanID:            ctx.SpanID(),
+		ParentSpanID:      parent.SpanID(),
+		TraceState:        ctx.TraceState().String(),
+		Flags:             flags(ctx.TraceFlags(), parent),
+		Name:              s.Name(),
+		Kind:              int(s.SpanKind()),
+		Start:             otlpjson.Nanos(s.StartTime()),
+		End:               otlpjson.Nanos(s.EndTime()),
+		Attributes:        otlpjson.Attributes(s.Attributes()),
+		DroppedAttributes: count32(s.DroppedAttributes()),
+		DroppedEvents:     count32(s.DroppedEvents()),
+		DroppedLinks:      count32(s.DroppedLinks()),
+		Status:            otlpjson.StatusOf(status.Code, status.Description),
+	}
 	for _, e := range s.Events() {
-		event := dst.Events().AppendEmpty()
-		event.SetName(otlpattr.UTF8(e.Name))
-		event.SetTimestamp(timestamp(e.Time))
-		otlpattr.Put(event.Attributes(), e.Attributes)
-		event.SetDroppedAttributesCount(count32(e.DroppedAttributeCount))
+		out.Events = append(out.Events, otlpjson.Event{
+			Time: otlpjson.Nanos(e.Time), Name: e.Name,
+			Attributes: otlpjson.Attributes(e.Attributes), DroppedAttributes: count32(e.DroppedAttributeCount),
+		})
 	}
 	for _, l := range s.Links() {
-		link := dst.Links().AppendEmpty()
-		link.SetTraceID([16]byte(l.SpanContext.TraceID()))
-		link.SetSpanID([8]byte(l.SpanContext.SpanID()))
-		link.TraceState().FromRaw(l.SpanContext.TraceState().String())
-		link.SetFlags(flags(l.SpanContext.TraceFlags(), l.SpanContext))
-		otlpattr.Put(link.Attributes(), l.Attributes)
-		link.SetDroppedAttributesCount(count32(l.DroppedAttributeCount))
+		to := l.SpanContext
+		out.Links = append(out.Links, otlpjson.Link{
+			TraceID: to.TraceID(), SpanID: to.SpanID(), TraceState: to.TraceState().String(), Flags: flags(to.TraceFlags(), to),
+			Attributes: otlpjson.Attributes(l.Attributes), DroppedAttributes: count32(l.DroppedAttributeCount),
+		})
 	}
-	status := s.Status()
-	dst.Status().SetMessage(otlpattr.UTF8(status.Description))
-	switch status.Code {
-	case codes.Ok:
-		dst.Status().SetCode(ptrace.StatusCodeOk)
-	case codes.Error:
-		dst.Status().SetCode(ptrace.StatusCodeError)
-	}
+	return out
 }
 
 func flags(f trace.TraceFlags, other trace.SpanContext) uint32 {
@@ -87,3 +83,5 @@ func flags(f trace.TraceFlags, other trace.SpanContext) uint32 {
 	}
 	return bits
 }
+
+func count32(n int) uint32 { return uint32(min(uint64(max(n, 0)), math.MaxUint32)) }
