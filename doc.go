@@ -41,7 +41,7 @@
 //	OTELPROF_DATA_DIR         folder            WithDataDir
 //	OTELPROF_PLAN_FILE        file              WithPlanFile
 //	OTELPROF_PLAN_URL         https URL         WithPlanURL
-//	OTELPROF_OPAMP_ENDPOINT   wss or https URL  WithOpAMP
+//	OTELPROF_OPAMP_ENDPOINT   wss or https URL  WithOpAMP, with an import
 //	OTELPROF_PLAN_TOKEN_FILE  file              the bearer token for these two
 //	OTELPROF_PLAN_PUBLIC_KEY  PEM file          WithPlanKeys
 //	OTELPROF_EXPERIMENTS      on or off         WithExperiments, with plan.DefaultLimits

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/causal/remote"
-	"github.com/otelprof/otelprof/causal/remote/opamp"
 )
 
 // planSources is where plans of causal experiments come from; each may be empty.
@@ -64,9 +63,9 @@ func WithPlanURL(url string, opts ...remote.EndpointOption) Option {
 	})
 }
 
-// WithOpAMP takes the plan from an OpAMP server, and reports the plan's status to it, see
-// [opamp.NewClient]. The token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is
-// not set, no connection.
+// WithOpAMP takes the plan from an OpAMP server, and reports the plan's status to it. The program
+// must import package causal/remote/opamp, since protobuf and WebSocket come along; _ will do. The
+// token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is not set, no connection.
 func WithOpAMP(url string, opts ...remote.EndpointOption) Option {
 	return optionFunc(func(c config) config {
 		if url == "" {
@@ -115,7 +114,7 @@ func (s planSources) sources(res *resource.Resource, warn func(error)) ([]remote
 		add(s.asked.url, source, err)
 	}
 	if s.opamp != "" {
-		source, err := opamp.NewClient(s.opamp, append(slices.Clip(shared), s.opampOptions...)...)
+		source, err := remote.NewOpAMP(s.opamp, append(slices.Clip(shared), s.opampOptions...)...)
 		add(s.asked.opamp, source, err)
 	}
 	return all, errors.Join(errs...)

@@ -36,6 +36,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/plan"
+	_ "github.com/otelprof/otelprof/causal/remote/opamp" // for OTELPROF_OPAMP_ENDPOINT
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/testutil"

@@ -19,6 +19,7 @@ import (
 
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal/plan"
+	_ "github.com/otelprof/otelprof/causal/remote/opamp" // for OTELPROF_OPAMP_ENDPOINT
 	"github.com/otelprof/otelprof/pmuattrs"
 )
 

@@ -38,6 +38,10 @@ type Client struct{ server *planhttp.Endpoint }
 
 var _ remote.Source = (*Client)(nil)
 
+func init() {
+	remote.RegisterOpAMP(func(url string, opts ...remote.EndpointOption) (remote.Source, error) { return NewClient(url, opts...) })
+}
+
 // NewClient returns a source that asks an OpAMP server. The URL's scheme is wss or https, or ws or
 // http if the host is loopback or [remote.WithoutTLS] is used. An error joins all that is wrong
 // and wraps [remote.ErrConfig].
