@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/otelprof/otelprof/internal/http/own"
 	"github.com/otelprof/otelprof/internal/mark"
 )
 
@@ -21,6 +22,11 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	}
 	above := spanIn(ctx)
 	parent, session := liveIn(above)
+	if parent == nil && session == nil {
+		if _, ours := above.(own.Span); ours {
+			return ctx, above
+		}
+	}
 	if parent != nil && t.foretells(parent, opts) {
 		start := startTime(opts)
 		refused := t.enter(parent, session, start)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/http/own"
 )
 
 // A Server serves the viewer on a loopback address.
@@ -44,7 +46,7 @@ func NewServer(addr string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("viewer: address %q: %w", ln.Addr(), err), ln.Close())
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(own.Context(context.Background()))
 	s := &Server{
 		addr: bound,
 		done: make(chan struct{}),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock/rest"
+	"github.com/otelprof/otelprof/internal/http/own"
 )
 
 const (
@@ -49,6 +50,7 @@ type refused struct {
 // lost, and the rest arrives. After a piece that fails otherwise the others are not tried, and
 // count as failed with it.
 func (e *export[T]) run(ctx context.Context, items int, pieces iter.Seq2[T, int]) {
+	ctx = own.Context(ctx)
 	rested, left := time.Duration(0), items
 	for piece, n := range pieces {
 		begun := time.Now()

@@ -14,6 +14,8 @@ import (
 
 	colprofilepb "go.opentelemetry.io/proto/otlp/collector/profiles/v1development"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/otelprof/otelprof/internal/http/own"
 )
 
 const (
@@ -65,7 +67,7 @@ func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesS
 		}
 		body = b.Bytes()
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(own.Context(ctx), http.MethodPost, h.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/otelprof/otelprof/internal/http/own"
 )
 
 // maxHeaderBytes bounds what a server may send before its answer's body.
@@ -181,15 +183,15 @@ type Answer struct {
 func (e *Endpoint) Do(ctx context.Context, method string, header http.Header, body []byte, limit int64) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
-	own, err := e.Header(ctx)
+	ours, err := e.Header(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, e.url.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(own.Context(ctx), method, e.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, withoutURL(err)
 	}
-	request.Header = own
+	request.Header = ours
 	maps.Copy(request.Header, header)
 	response, err := e.client.Do(request)
 	if err != nil {
