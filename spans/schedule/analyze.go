@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/exp/trace"
@@ -68,6 +69,7 @@ type sums struct {
 	count       uint64
 	total, self times
 	awaited     int64
+	helped      int64
 }
 
 // An analysis follows all goroutines and the regions that are open on them.
@@ -154,8 +156,14 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 		return // each generation of a trace, about a second, repeats all states, without their reasons
 	}
 	g.advance(at)
-	if waker := a.goroutines[by]; waker != nil && by != id && g.waitsForOthers() {
-		waker.ends(at-g.waits, at)
+	switch other := a.goroutines[by]; {
+	case other == nil || by == id:
+	case from == trace.GoNotExist:
+		g.within = slices.Clone(other.serves())
+	case g.waitsForOthers():
+		other.advance(at)
+		other.helps(g, int64(at-g.waits))
+		other.ends(g, at)
 	}
 	if g.class = classAfter(s); g.class >= firstReason {
 		g.waits = at
@@ -219,6 +227,7 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.total.add(&total)
 	of.self.add(&self)
 	of.awaited += r.awaited
+	of.helped += r.helped
 }
 
 func (a *analysis) finish() *Report {
@@ -229,7 +238,7 @@ func (a *analysis) finish() *Report {
 	report.Regions = make([]Region, 0, len(a.sums))
 	for key, s := range a.sums {
 		report.Regions = append(report.Regions, Region{
-			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(), Awaited: time.Duration(s.awaited),
+			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(), Awaited: time.Duration(s.awaited), Helped: time.Duration(s.helped),
 		})
 	}
 	report.sort()

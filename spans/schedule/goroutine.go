@@ -17,6 +17,13 @@ type goroutine struct {
 	open    []*region  // the latest last
 	waits   trace.Time // since when, where class is a reason
 
+	// within are the regions that were open where the goroutine was started. What it does is theirs
+	// unless it opens regions itself. Helped is what goroutines that it has started did for it while
+	// it waited, and given what it has counted for the one that waits for it.
+	within        []*region
+	opened        bool
+	helped, given int64
+
 	// waiting is what the goroutine waits for since counted, without a region if that does not
 	// count.
 	waiting wait
@@ -40,6 +47,8 @@ type region struct {
 	// awaited is what others waited for it in its time, since it began.
 	began   trace.Time
 	awaited int64
+	helped  int64 // what goroutines without regions did for it while it waited
+	ended   bool
 }
 
 // advance moves the clocks on.
@@ -58,17 +67,51 @@ func (g *goroutine) waitsForOthers() bool {
 	return g.class == forLock || len(g.open) > 0 && slices.Contains(forOthers, g.class)
 }
 
-// ends counts a wait of so long that the goroutine ends: as far as its regions were open, it waited
-// for them.
-func (g *goroutine) ends(wait, at trace.Time) {
-	for _, r := range g.open {
-		r.awaited += int64(min(wait, at-r.began))
+// serves are the open regions that the goroutine's work is for.
+func (g *goroutine) serves() []*region {
+	if g.opened {
+		return g.open
+	}
+	g.within = slices.DeleteFunc(g.within, func(r *region) bool { return r.ended })
+	return g.within
+}
+
+// ends counts a wait of another goroutine that this one ends: as far as regions of this one were
+// open, the other waited for them. What both work for does not wait for itself.
+func (g *goroutine) ends(other *goroutine, at trace.Time) {
+	theirs := other.serves()
+	for _, r := range g.serves() {
+		if !slices.Contains(theirs, r) {
+			r.awaited += int64(min(at-other.waits, at-r.began))
+		}
+	}
+}
+
+// helps counts what the goroutine did for another one that has waited for it, if it was started for
+// what that one works for, and has no regions itself.
+func (g *goroutine) helps(other *goroutine, wait int64) {
+	theirs := other.serves()
+	if g.opened || other.class != forLock && other.class != forCond || !slices.ContainsFunc(g.serves(), func(r *region) bool { return slices.Contains(theirs, r) }) {
+		return
+	}
+	worked := g.helped
+	for c, t := range g.clocks {
+		if c := class(c); c != unknown && c != runnable && !slices.Contains(forOthers, c) {
+			worked += t
+		}
+	}
+	did := min(wait, worked-g.given)
+	g.given = worked
+	if innermost := other.innermost(); innermost != nil {
+		innermost.helped += did
+	} else {
+		other.helped += did
 	}
 }
 
 func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {
 	r := &region{key: key, spanID: s.SpanID, traceID: s.Trace, goroutine: g, start: g.clocks, below: g.clocks, began: at}
-	g.open = append(g.open, r)
+	g.open, g.opened = append(g.open, r), true
 	return r
 }
 
@@ -90,6 +133,7 @@ func (r *region) close() (total, self times) {
 		over.below = g.clocks
 	}
 	g.open = slices.Delete(g.open, i, i+1)
+	r.ended = true
 	total = g.clocks
 	total.sub(&r.start)
 	self = total

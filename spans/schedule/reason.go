@@ -74,8 +74,9 @@ var (
 	otherwise = classOf(reasonOther)
 
 	forLock = classOf(reasonSync)
+	forCond = classOf(reasonCond)
 	// forOthers are those that another goroutine ends by what it does.
-	forOthers = []class{forLock, classOf(reasonCond), classOf(reasonChanSend), classOf(reasonChanReceive), classOf(reasonSelect)}
+	forOthers = []class{forLock, forCond, classOf(reasonChanSend), classOf(reasonChanReceive), classOf(reasonSelect)}
 )
 
 // classAfter is where the time goes after a change of a goroutine's state.

@@ -223,6 +223,45 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 	}
 }
 
+// What goroutines do that a region has started is the region's: its waits for them are its own time,
+// and others wait for it where these hold something.
+func TestHelped(t *testing.T) {
+	r, tr := recording(t)
+	const wait = 50 * time.Millisecond
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	lock.Lock()
+	all.Go(func() {
+		timed(t.Context(), tr, "waits", func(context.Context) {
+			time.Sleep(2 * wait)
+			lock.Lock()
+			lock.Unlock() //nolint:staticcheck // what matters is the wait
+		})
+	})
+	timed(t.Context(), tr, "starts", func(context.Context) {
+		var helpers sync.WaitGroup
+		helpers.Go(func() {
+			lock.Lock() // for one wait
+			var below sync.WaitGroup
+			below.Go(func() { time.Sleep(2 * wait) })
+			below.Wait()
+			lock.Unlock()
+		})
+		time.Sleep(wait)
+		lock.Unlock()
+		helpers.Wait()
+	})
+	all.Wait()
+	report := snapshot(t, r)
+	near(t, "helped", regionOf(t, report, "starts").Helped, bounds{2 * wait, 2*wait + wait/2})
+	if got := regionOf(t, report, "starts").Awaited; got < wait/2 {
+		t.Errorf("starts was awaited for %v, want %v at least", got, wait/2)
+	}
+	if got := regionOf(t, report, "waits").Helped; got != 0 {
+		t.Errorf("waits was helped for %v, want 0", got)
+	}
+}
+
 // Who gives back a place before a region ends has been waited for since it began, unless by a
 // goroutine that waits for work.
 func TestAwaited(t *testing.T) {

@@ -42,6 +42,10 @@ type Region struct {
 	// Awaited is for how long other goroutines waited in their time for what they gave before their
 	// ends: a lock, a place, an answer. It exceeds Total where several wait for one.
 	Awaited time.Duration `json:"awaited_ns,omitempty"`
+	// Helped is for how long of the waits of Self for "sync" and "cond" goroutines worked that the
+	// region has started and that open no regions themselves: what they do is the region's. Their
+	// own waits for others are not in it.
+	Helped time.Duration `json:"helped_ns,omitempty"`
 }
 
 // A Report says where the time went in one window.

@@ -90,16 +90,18 @@ func TestOwedConcurrentSafe(t *testing.T) {
 
 func TestSplitOf(t *testing.T) {
 	for name, tt := range map[string]struct {
-		self  schedule.Split
-		spans uint64
-		want  Split
+		self   schedule.Split
+		helped time.Duration
+		spans  uint64
+		want   Split
 	}{
-		"nothing":  {schedule.Split{}, 0, Split{Own: 1, queued: 1}},
-		"computes": {schedule.Split{Running: 9, Runnable: 3}, 1, Split{Own: 0.75, Computing: 1}},
-		"waits":    {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, 200, Split{Own: 0.5, Computing: 0.25, queued: 0.5, asking: 0.25, Each: 0.02}},
-		"queues":   {schedule.Split{Running: 2, Blocked: map[schedule.Reason]time.Duration{"sleep": 4, "cond": 2, "chan receive": 2}}, 1, Split{Own: 0.8, Computing: 0.25, queued: 0.4}},
+		"nothing":   {schedule.Split{}, 0, 0, Split{Own: 1, queued: 1}},
+		"computes":  {schedule.Split{Running: 9, Runnable: 3}, 0, 1, Split{Own: 0.75, Computing: 1}},
+		"waits":     {schedule.Split{Running: 1, Blocked: map[schedule.Reason]time.Duration{"network": 2, "sleep": 1, "sync": 4}}, 0, 200, Split{Own: 0.5, Computing: 0.25, queued: 0.5, asking: 0.25, Each: 0.02}},
+		"queues":    {schedule.Split{Running: 2, Blocked: map[schedule.Reason]time.Duration{"sleep": 4, "cond": 2, "chan receive": 2}}, 0, 1, Split{Own: 0.8, Computing: 0.25, queued: 0.4}},
+		"is helped": {schedule.Split{Running: 2, Blocked: map[schedule.Reason]time.Duration{"sync": 8}}, 6, 1, Split{Own: 0.8, Computing: 0.25, queued: 0.8}},
 	} {
-		if got := splitOf(tt.self, tt.spans); got != tt.want {
+		if got := splitOf(tt.self, tt.helped, tt.spans); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 		}
 	}

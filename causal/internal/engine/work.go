@@ -58,7 +58,7 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 	}
 	all := Workload{}
 	for _, r := range report.Regions {
-		s := splitOf(r.Self, r.Count)
+		s := splitOf(r.Self, r.Helped, r.Count)
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
 		s.awaited = float64(r.Awaited) / float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
@@ -101,10 +101,12 @@ func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
 }
 
 // splitOf takes all but waits for locks and for processors for a region's own: a call by HTTP waits
-// by select for what a server takes, and a timer may be waited for at a channel.
-func splitOf(self schedule.Split, spans uint64) Split {
+// by select for what a server takes, and a timer may be waited for at a channel. What goroutines do
+// that it has started is its own, too.
+func splitOf(self schedule.Split, helped time.Duration, spans uint64) Split {
 	sum := float64(self.Sum())
-	own := sum - float64(self.Runnable) - blockedBy(self, lockReasons)
+	waits := blockedBy(self, lockReasons)
+	own := sum - float64(self.Runnable) - waits + min(float64(helped), waits)
 	if sum <= 0 || own <= 0 {
 		return Split{Own: 1, queued: 1}
 	}
