@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // kernelSuffix on an event's text stands for WithKernel.
@@ -91,5 +93,5 @@ func namedEvent(text string) (Event, error) {
 			return rawEvent(config), nil
 		}
 	}
-	return Event{}, fmt.Errorf("unknown%s", suggest(name, names))
+	return Event{}, fmt.Errorf("unknown%s", naming.Suggest(name, names))
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
@@ -31,7 +32,7 @@ func pmuEvent(devices fs.FS, pmu, terms string) (Event, error) {
 	}
 	number, err := sysfsText(devices, pmu+"/type")
 	if err != nil {
-		return Event{}, fmt.Errorf("no PMU %s%s", pmu, suggest(pmu, sysfsNames(devices, ".")))
+		return Event{}, fmt.Errorf("no PMU %s%s", pmu, naming.Suggest(pmu, sysfsNames(devices, ".")))
 	}
 	kind, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
@@ -95,7 +96,7 @@ func (p *pmuTerms) set(key string, value uint64) error {
 		var err error
 		if format, err = sysfsText(p.devices, p.pmu+"/format/"+key); err != nil {
 			known := append(sysfsNames(p.devices, p.pmu+"/format"), sysfsNames(p.devices, p.pmu+"/events")...)
-			return fmt.Errorf("PMU %s has no %q%s", p.pmu, key, suggest(key, known))
+			return fmt.Errorf("PMU %s has no %q%s", p.pmu, key, naming.Suggest(key, known))
 		}
 	}
 	name, ranges, _ := strings.Cut(format, ":")

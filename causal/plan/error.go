@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,16 +71,33 @@ func errorsOf(v *validate.Errors) (errs Errors) {
 func (e Errors) on(root *yaml.Node) Errors {
 	e = slices.Clone(e)
 	for i := range e {
-		e[i].Line = lineOf(root, e[i].Field)
+		e[i].Line, _ = lineOf(root, e[i].Field)
 	}
+	return e
+}
+
+// with adds what is wrong with the values of a document that could be read in part, but for keys that
+// e has something on, or that are missing: they may be misspelt.
+func (e Errors) with(values Errors, root *yaml.Node) Errors {
+	if root == nil {
+		return e
+	}
+	for _, v := range values.on(root) {
+		if _, there := lineOf(root, v.Field); there && len(e) < validate.MaxErrors && !slices.ContainsFunc(e, func(read Error) bool {
+			return strings.HasPrefix(v.Field, read.Field) || strings.HasPrefix(read.Field, v.Field)
+		}) {
+			e = append(e, v)
+		}
+	}
+	slices.SortStableFunc(e, func(a, b Error) int { return cmp.Compare(a.Line, b.Line) })
 	return e
 }
 
 func isDelimiter(r rune) bool { return strings.ContainsRune(".[]", r) }
 
 // lineOf returns the line of a field, or of the innermost key around it that the document has, 0
-// for none.
-func lineOf(n *yaml.Node, field string) (line int) {
+// for none, and whether the field itself is there.
+func lineOf(n *yaml.Node, field string) (line int, there bool) {
 	for part := range strings.FieldsFuncSeq(field, isDelimiter) {
 		var found *yaml.Node
 		switch i, err := strconv.Atoi(part); {
@@ -94,11 +112,11 @@ func lineOf(n *yaml.Node, field string) (line int) {
 			}
 		}
 		if found == nil {
-			return line
+			return line, false
 		}
 		n = found
 	}
-	return line
+	return line, true
 }
 
 // syntaxError is an error of the YAML parser, which has the line in its text only.

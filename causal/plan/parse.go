@@ -29,7 +29,7 @@ func Parse(document []byte) (*Plan, error) {
 	p := defaults()
 	root, errs := decodeStrict(bytes.NewReader(yamlOf(document)), p)
 	if len(errs) > 0 {
-		return nil, errs
+		return nil, errs.with(p.validate(time.Now()), root)
 	}
 	if p.Mode != profile.ModeSlowdown { // whose timing is another, where the document leaves it open
 		p = defaults()

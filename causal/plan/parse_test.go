@@ -31,11 +31,16 @@ var refused = []struct {
 }{
 	{
 		name: "unknown key", lines: []string{"region: x"},
-		want: "line 7: region: unknown key: must be one of KEYS",
+		want: "line 7: region: unknown key: did you mean regions or reason?",
+	},
+	{
+		name: "unknown key beside a wrong value", doc: "api: causal/v1\nid: a\nmode: sideways\nlimitz: {}\n",
+		want: "line 3: mode \"sideways\": must be \"slowdown\", \"overlap\" or \"dilation\"\n" +
+			"line 4: limitz: unknown key: did you mean limits or timing?",
 	},
 	{
 		name: "unknown key in target", lines: []string{"target: {services: shop}"},
-		want: "line 7: target.services: unknown key: must be one of service, env, instances, watch",
+		want: "line 7: target.services: unknown key: did you mean service?",
 	},
 	{
 		name: "unknown key in instances", lines: []string{"target: {instances: {count: 3}}"},
@@ -51,19 +56,19 @@ var refused = []struct {
 	},
 	{
 		name: "unknown key in grid", lines: []string{"grid: {speedup: [10]}"},
-		want: "line 7: grid.speedup: unknown key: must be one of speedups, zero_weight",
+		want: "line 7: grid.speedup: unknown key: did you mean speedups?",
 	},
 	{
 		name: "unknown key in timing", lines: []string{"timing: {warm_up: 1s}"},
-		want: "line 7: timing.warm_up: unknown key: must be one of warmup, experiment, cooloff, min_progress, max_experiment, epoch",
+		want: "line 7: timing.warm_up: unknown key: did you mean warmup?",
 	},
 	{
 		name: "unknown key in limits", lines: []string{"limits: {pre_span: 1ms}"},
-		want: "line 7: limits.pre_span: unknown key: must be one of per_span, per_trace, duty, total",
+		want: "line 7: limits.pre_span: unknown key: did you mean per_span?",
 	},
 	{
 		name: "unknown key in abort", lines: []string{"abort: {p95: 1ms}"},
-		want: "line 7: abort.p95: unknown key: must be one of p99_ratio, p99, err_delta, window, min_samples",
+		want: "line 7: abort.p95: unknown key: did you mean p99?",
 	},
 	{
 		name: "unknown key in another case", lines: []string{"API: causal/v1"},
@@ -305,12 +310,12 @@ var refused = []struct {
 		want: "line 1: a: unknown key: must be one of KEYS\n" +
 			"line 2: b: unknown key: must be one of KEYS\n" +
 			"line 3: c: unknown key: must be one of KEYS\n" +
-			"line 4: d: unknown key: must be one of KEYS\n" +
+			"line 4: d: unknown key: did you mean id?\n" +
 			"line 5: e: unknown key: must be one of KEYS\n" +
 			"line 6: f: unknown key: must be one of KEYS\n" +
 			"line 7: g: unknown key: must be one of KEYS\n" +
 			"line 8: h: unknown key: must be one of KEYS\n" +
-			"line 9: i: unknown key: must be one of KEYS",
+			"line 9: i: unknown key: did you mean id?",
 	},
 	{
 		name: "custom tag", lines: []string{"id: !id 7"},
@@ -615,14 +620,14 @@ var refused = []struct {
 	},
 	{
 		name: "several wrong keys and types", doc: `{"apy": 1, "id": 2, "regions": [{"span": "a", "scope": null}], "limits": {"duty": 5}}`,
-		want: "line 1: apy: unknown key: must be one of KEYS\n" +
+		want: "line 1: apy: unknown key: did you mean api?\n" +
 			"line 1: id: 2: must be a text; put it in quotes\n" +
 			"line 1: regions[0].scope: must not be empty\n" +
 			`line 1: limits.duty: percentage "5": must be like 5%`,
 	},
 	{
 		name: "several wrong lines", doc: "api: causal/v1\nregions:\n  - spam: a\nseed: x\n",
-		want: "line 3: regions[0].spam: unknown key: must be one of scope, span, auto\n" +
+		want: "line 3: regions[0].spam: unknown key: did you mean span?\n" +
 			"line 4: seed: x: must be a whole number",
 	},
 }

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // decodeStrict reads one YAML or JSON document into the struct that out points to, by its
@@ -129,7 +130,7 @@ func (s *strict) mapping(key string, n *yaml.Node, out reflect.Value) {
 		}
 		field, ok := fields[k.Value]
 		if !ok {
-			s.fail(path, k, "unknown key: must be one of %s", strings.Join(known, ", "))
+			s.unknown(path, k, known)
 			continue
 		}
 		if line, ok := first[k.Value]; ok {
@@ -142,6 +143,14 @@ func (s *strict) mapping(key string, n *yaml.Node, out reflect.Value) {
 		}
 		s.value(path, v, field)
 	}
+}
+
+func (s *strict) unknown(path string, k *yaml.Node, known []string) {
+	meant := ""
+	if len(s.errs) < validate.MaxErrors { // beyond, nothing is listed
+		meant = cmp.Or(naming.Suggest(k.Value, known), ": must be one of "+strings.Join(known, ", "))
+	}
+	s.fail(path, k, "unknown key%s", meant)
 }
 
 // withoutSigns returns a number in percent, or a list of such numbers, without the percent signs

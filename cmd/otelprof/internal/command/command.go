@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 
 	"golang.org/x/term"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // A Command is a word of the command line. It has either a run or commands of its own.
@@ -91,39 +93,11 @@ func (c *Command) Execute(path, args []string, stdin io.Reader, stdout, stderr i
 			return s.Execute(path, args[1:], stdin, stdout, stderr)
 		}
 	}
-	return Usagef("%s: unknown command %q%s; see %s help", full, args[0], c.suggest(args[0]), full)
-}
-
-// suggest returns ": did you mean" and the command that was perhaps meant, or nothing.
-func (c *Command) suggest(written string) string {
-	best, least := "", 2+len(written)/3
-	for _, s := range c.Sub {
-		if n := edits(strings.ToLower(written), s.Name); n < least {
-			best, least = ": did you mean "+s.Name+"?", n
-		}
+	names := make([]string, len(c.Sub))
+	for i, s := range c.Sub {
+		names[i] = s.Name
 	}
-	return best
-}
-
-// edits is how many bytes must be put in, left out or changed to make b of a (Levenshtein).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1) // row[j] is the distance of a's first i bytes and b's first j
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return Usagef("%s: unknown command %q%s; see %s help", full, args[0], naming.Suggest(strings.ToLower(args[0]), names), full)
 }
 
 // list writes what commands there are.

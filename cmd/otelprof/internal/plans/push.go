@@ -14,7 +14,7 @@ import (
 
 var planPushCommand = &command.Command{
 	Name:  "push",
-	Args:  "FILE",
+	Args:  "FILE [TARGET]",
 	Short: "Give a plan to a file, a program or a fleet",
 	Long: targetHelp + `
 A plan that is not valid is not sent, nor one whose generation is not above that of the last
@@ -23,11 +23,12 @@ FILE.sig goes along; -key makes it anew. With -force the document is sent whatev
 refuse it.
 `,
 	Run: func(c *command.Call) error {
-		flags, to := NewTargetFlags(c), toFlag(c)
+		flags, target := NewTargetFlags(c), newTargetName(c, 1)
 		bump := c.Bool("bump", false, "raise the generation to the clock's, and above that of the last plan")
 		key := c.String("key", "", "`file` with the private key to sign with")
 		force := c.Bool("force", false, "send what is not a valid plan, too")
-		if err := c.ParseArgs(1, 1); err != nil {
+		to, err := target.parse()
+		if err != nil {
 			return err
 		}
 		if *bump && *force {
@@ -35,7 +36,7 @@ refuse it.
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
 		defer cancel()
-		t, err := flags.find(ctx, *to)
+		t, err := flags.find(ctx, to)
 		if err != nil {
 			return err
 		}
@@ -125,18 +126,20 @@ func bumped(document []byte, last uint64, now time.Time) ([]byte, *plan.Plan, er
 
 var planStopCommand = &command.Command{
 	Name:  "stop",
+	Args:  "[TARGET]",
 	Short: "End the plan of a file, a program or a fleet",
 	Long: targetHelp + `
 A file is removed. Programs that poll see it at their next poll, others at once.
 `,
 	Run: func(c *command.Call) error {
-		flags, to := NewTargetFlags(c), toFlag(c)
-		if err := c.ParseArgs(0, 0); err != nil {
+		flags, target := NewTargetFlags(c), newTargetName(c, 0)
+		to, err := target.parse()
+		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
 		defer cancel()
-		t, err := flags.find(ctx, *to)
+		t, err := flags.find(ctx, to)
 		if err != nil {
 			return err
 		}

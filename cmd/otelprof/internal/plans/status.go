@@ -14,17 +14,19 @@ import (
 
 var planStatusCommand = &command.Command{
 	Name:  "status",
+	Args:  "[TARGET]",
 	Short: "Tell which plan a file, a program or a fleet has, and what became of it",
 	Long:  targetHelp,
 	Run: func(c *command.Call) error {
-		flags, to := NewTargetFlags(c), toFlag(c)
+		flags, target := NewTargetFlags(c), newTargetName(c, 0)
 		asJSON := c.Bool("json", false, "print JSON")
-		if err := c.ParseArgs(0, 0); err != nil {
+		to, err := target.parse()
+		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 4**flags.Timeout)
 		defer cancel()
-		t, err := flags.find(ctx, *to)
+		t, err := flags.find(ctx, to)
 		if err != nil {
 			return err
 		}

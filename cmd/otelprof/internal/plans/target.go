@@ -46,13 +46,34 @@ type TargetFlags struct {
 
 const targetHelp = `
 The target is a file that programs read; or the URL, or HOST:PORT, of a plan server or of a program's viewer, which is
-asked which of the two it is unless its path is /v1/plan or /api/v1/causal/plan. Without -to it is that in
-OTELPROF_URL. The token for it is read from -token-file, or from OTELPROF_TOKEN.
+asked which of the two it is unless its path is /v1/plan or /api/v1/causal/plan. Without one it is that in
+OTELPROF_URL; -to names it, too. The token for it is read from -token-file, or from OTELPROF_TOKEN.
 `
 
-// toFlag is what find takes.
-func toFlag(c *command.Call) *string {
-	return c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer")
+// A targetName is what find takes: the argument behind those that a command has before, or the flag.
+type targetName struct {
+	call   *command.Call
+	before int
+	to     *string
+}
+
+func newTargetName(c *command.Call, before int) targetName {
+	return targetName{c, before, c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer")}
+}
+
+// parse parses the arguments.
+func (t targetName) parse() (string, error) {
+	if err := t.call.ParseArgs(t.before, t.before+1); err != nil {
+		return "", err
+	}
+	switch name := t.call.Arg(t.before); {
+	case name == "":
+		return *t.to, nil
+	case *t.to != "":
+		return "", command.Usagef("to %q: must not be beside the target %q", *t.to, name)
+	default:
+		return name, nil
+	}
 }
 
 func NewTargetFlags(c *command.Call) TargetFlags {

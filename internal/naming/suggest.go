@@ -1,4 +1,4 @@
-package pmuattrs
+package naming
 
 import (
 	"cmp"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// suggest returns ": did you mean a, b or c?" with the names next to what was written, or
+// Suggest returns ": did you mean a, b or c?" with the names next to what was written, or
 // nothing if none is near.
-func suggest(written string, names []string) string {
+func Suggest(written string, names []string) string {
 	const most, longest = 3, 64
 	if len(written) > longest {
 		return ""
