@@ -194,7 +194,7 @@ func (a answerAt) most() string {
 		rivals = append(rivals[:named], fmt.Sprintf("%d others", n-named))
 	}
 	if len(rivals) > 0 {
-		text += ", by the numbers; within its interval also " + strings.Join(rivals, ", ")
+		text += ", by the numbers; as good may be " + strings.Join(rivals, ", ")
 	}
 	return text
 }

@@ -62,7 +62,7 @@ note: no number for ship: 2 recordings measured, 5 are needed
 			replayedCurve("price", "order", map[float64]float64{0.25: 0.29}),
 			replayedCurve("reserve", "order", map[float64]float64{0.25: 0.2}),
 			experiment,
-		}}, `what helps most   reserve, by the numbers; within its interval also price
+		}}, `what helps most   reserve, by the numbers; as good may be price
 by how much       25 % faster, order would take 30.0 % less time each (28.0 to 32.0 %), throughput would rise by 42.9 %; beyond 29 % something else is the bottleneck
 what it rests on  7 experiments of plan night, 0s of delay inserted
 

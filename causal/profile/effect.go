@@ -24,7 +24,7 @@ func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	e.ThroughputGain = stats.Gain(e.Reduction)
 	e.Outliers = s.Outliers
 	if s.Alike {
-		e.Warnings = append(e.Warnings, "one sample resembles the next: the interval may be too narrow")
+		e.Warnings = append(e.Warnings, "consecutive samples are correlated: the interval may be too narrow")
 	}
 	if len(samples) < fewSamples {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("the interval assumes a normal distribution: fewer than %d iterations", fewSamples))

@@ -76,7 +76,7 @@ func TestMergeOfDifferentPlans(t *testing.T) {
 	if len(effects) != 2 || !cmp.Equal(effects[0], more.judged()) {
 		t.Fatalf("effects %+v, want the one that only one has as it is", effects)
 	}
-	if want := []string{"one sample resembles the next: the interval may be too narrow", "runs differ: 10.0 (9.0 .. 11.0) and 30.0 (29.0 .. 31.0)"}; !cmp.Equal(effects[1].Warnings, want) {
+	if want := []string{"consecutive samples are correlated: the interval may be too narrow", "runs differ: 10.0 (9.0 .. 11.0) and 30.0 (29.0 .. 31.0)"}; !cmp.Equal(effects[1].Warnings, want) {
 		t.Errorf("warnings %q, want %q", effects[1].Warnings, want)
 	}
 }

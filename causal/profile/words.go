@@ -130,7 +130,7 @@ func (w Withheld) sentence() string {
 	case withheldcode.WaitsBefore:
 		return fmt.Sprintf("%d of %s from the network waited for a lock or another goroutine before their first spans began, and what they owed for the network is not paid before that: begin a span where the request is read", w.Count, words.Count(w.Of, "request"))
 	case withheldcode.UnknownWaits:
-		return fmt.Sprintf("in the warm-up %.0f %% of the waiting was for goroutines that nothing tells of, as on channels and locks of Go's own: build with otelprof, or use causal.Mutex, causal.Chan and the like", 100*w.Part)
+		return fmt.Sprintf("in the warm-up %.0f %% of the waiting was for goroutines whose locks and channels are not recorded, since they are Go's own: build with otelprof, or use causal.Mutex, causal.Chan and the like", 100*w.Part)
 	case withheldcode.Saturated:
 		return fmt.Sprintf("processors were short for %.0f %% of the time, and who waits for one is seen by no span: measure at less load, or build with otelprof build", 100*w.Part)
 	case withheldcode.Throttled:
@@ -140,7 +140,7 @@ func (w Withheld) sentence() string {
 	case withheldcode.NotInserted:
 		return fmt.Sprintf("only %.0f %% of the delays could be inserted: the rules that withheld them say which limit to raise", 100*w.Part)
 	case withheldcode.Owed:
-		return fmt.Sprintf("%.1f %% of the delays were still owed at the end, more than 1 %%: ask for smaller speed-ups, or raise limits.per_span", 100*w.Part)
+		return fmt.Sprintf("%.1f %% of the delays had not been inserted by the end, more than 1 %%: ask for smaller speed-ups, or raise limits.per_span", 100*w.Part)
 	case withheldcode.Stretched:
 		return fmt.Sprintf("stretching all spans by x makes the period %.1f x longer: they wait, for others or for processors, and their waits are stretched with them: wrap waits for others in causal.Blocked; where processors are short ask recordings (mode replay)", w.Part)
 	case withheldcode.Unattributed:

@@ -74,7 +74,7 @@ func Add(p *profile.Profile, result *replay.Result) {
 		})
 	}
 	if result.Inferred {
-		p.Notes = append(p.Notes, "replay: locks and channels are told from who woke whom; in a program built by otelprof build they are all known")
+		p.Notes = append(p.Notes, "replay: which lock or channel a goroutine waited for is inferred from who woke it; otelprof build has all of them recorded")
 	}
 }
 
