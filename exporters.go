@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
@@ -25,6 +26,10 @@ type files struct {
 
 func (p *Profiler) openFiles(c config) (f files) {
 	if c.dataDir == "" {
+		return f
+	}
+	if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
+		c.logger.Warn("otelprof: data folder: nothing is written", slog.String("folder", c.dataDir), slog.Any("cause", err))
 		return f
 	}
 	var errSpans, errMetrics, errLogs error

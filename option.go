@@ -218,9 +218,10 @@ func WithViewer(addr string, opts ...viewer.Option) Option {
 	})
 }
 
-// WithDataDir writes traces, metrics and logs to files in this folder, which must exist, see
-// package exporter. A folder that cannot be written to is logged, and there are no files.
-// Default: OTELPROF_DATA_DIR; if that is not set, no files.
+// WithDataDir writes traces, metrics and logs to files in this folder, see package exporter, of 320
+// MiB each at most: the oldest go. A folder that is missing is made, for the owner alone. One that
+// cannot be made or written to is logged, and there are no files. Default: OTELPROF_DATA_DIR; if that
+// is not set, no files.
 func WithDataDir(dir string) Option {
 	return optionFunc(func(c config) config {
 		if dir == "" {

@@ -183,7 +183,7 @@ func spanOf(p *Profiler, name string) {
 
 func TestSetupDeliversEverywhere(t *testing.T) {
 	r := newReceiver(t)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "made", "for", "it")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 	t.Setenv(envDataDir, dir)
 	p, l := setup(t, WithServiceName("shop"), WithViewer("127.0.0.1:0"))
@@ -301,7 +301,10 @@ func TestSetupJoinsErrors(t *testing.T) {
 // The service starts with any environment. A value that is not understood is logged and left out; a
 // kill switch that is not understood kills.
 func TestSetupAnyEnvironment(t *testing.T) {
-	key := filepath.Join(t.TempDir(), "key.pem")
+	key, file := filepath.Join(t.TempDir(), "key.pem"), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		variable, value string
 		said            string // "" for nothing
@@ -327,7 +330,7 @@ func TestSetupAnyEnvironment(t *testing.T) {
 		{envPlanURL, "http://plans.example/v1/plan", "https", nil},
 		{envOpAMP, "localhost:4320", "scheme", nil},
 		{envPlanKey, key, envPlanKey, nil},
-		{envDataDir, filepath.Join(t.TempDir(), "missing"), "missing", nil},
+		{envDataDir, filepath.Join(file, "below"), "not a directory", nil},
 		{"OTEL_METRICS_EXPORTER", "prometheus", "OTEL_METRICS_EXPORTER", nil},
 		{"OTEL_TRACES_EXPORTER", "otlp,console", "OTEL_TRACES_EXPORTER", nil},
 		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", "OTEL_EXPORTER_OTLP_PROTOCOL", nil},
@@ -377,7 +380,11 @@ func TestSetupRunsOn(t *testing.T) {
 	}
 	dead.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+dead.Addr().String())
-	dir := filepath.Join(t.TempDir(), "missing")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(file, "below")
 	p, l := setup(t, WithViewer(busy.Addr().String()), WithDataDir(dir))
 
 	if got := p.ViewerURL(); got != "" {
