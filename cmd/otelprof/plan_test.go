@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
+	_ "github.com/otelprof/otelprof/causal/remote/opamp" // for OTELPROF_OPAMP_ENDPOINT
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/plans"
 	"github.com/otelprof/otelprof/viewer"
 )
