@@ -1,6 +1,6 @@
 // Package otelc has a program measured that OpenTelemetry's compile-time instrumentation, otelc,
-// builds: no line of the program changes. It is imported by the module's otel.instrumentation.go, in
-// place of otelc's own start of the SDK, go.opentelemetry.io/otelc/instrumentation/go.opentelemetry.io/otel/init:
+// builds: no line of the program changes. The module's otel.instrumentation.go imports it, in place
+// of what has otelc start the SDK itself, instrumentation/go.opentelemetry.io/otel/init:
 //
 //	//go:build tools
 //

@@ -116,10 +116,3 @@ func WithMaxSessionSpans(n int) Option {
 func WithQueueSize(n int) Option {
 	return optionFunc(func(c config) config { c.queue = n; return c })
 }
-
-var (
-	// ErrConfig is returned for an option that is out of its range.
-	ErrConfig = errors.New("spans: configuration")
-	// ErrSessionID is returned for a text that is not a session ID.
-	ErrSessionID = errors.New("spans: session id")
-)
