@@ -1,5 +1,5 @@
-// Package otlpjson has the messages of OTLP in the form of their JSON: IDs are hexadecimal, integers of
-// 64 bits text, enumerations numbers. The Collector reads it, one message a line, from files.
+// Package otlpjson has the messages of OTLP in the form of their JSON: IDs are hexadecimal, integers
+// of 64 bits text, enumerations numbers. The Collector reads it, one message a line, from files.
 //
 // Messages are of encoding/json, so that who keeps files or a session compiles no pdata, which
 // brings six modules along. See https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding.
