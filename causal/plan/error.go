@@ -76,8 +76,8 @@ func (e Errors) on(root *yaml.Node) Errors {
 	return e
 }
 
-// with adds what is wrong with the values of a document that could be read in part, but for keys that
-// e has something on, or that are missing: they may be misspelt.
+// with adds what is wrong with the values of a document that could be read in part, but for keys
+// that e has something on, or that are missing: they may be misspelt.
 func (e Errors) with(values Errors, root *yaml.Node) Errors {
 	if root == nil {
 		return e

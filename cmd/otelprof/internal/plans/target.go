@@ -50,7 +50,8 @@ asked which of the two it is unless its path is /v1/plan or /api/v1/causal/plan.
 OTELPROF_URL; -to names it, too. The token for it is read from -token-file, or from OTELPROF_TOKEN.
 `
 
-// A targetName is what find takes: the argument behind those that a command has before, or the flag.
+// A targetName is what find takes: the argument behind those that a command has before, or the
+// flag.
 type targetName struct {
 	call   *command.Call
 	before int
