@@ -141,16 +141,19 @@ func (t *ledgers) Forget(id goroutine.ID) {
 // time is that of whileOpen. Those that stay release settings that are over.
 func (t *ledgers) Sweep(at int64, forIdle, whileOpen time.Duration) {
 	for i := range t.Shards {
-		shard := &t.Shards[i]
-		shard.Mu.Lock()
-		for id, l := range shard.Of {
-			if last, idle := l.Last(); last < at-int64(whileOpen) || idle && last < at-int64(forIdle) {
-				shard.drop(id, l, at)
-				continue
-			}
-			l.Release(setting)
+		t.Shards[i].sweep(at, forIdle, whileOpen)
+	}
+}
+
+func (shard *ledgerShard) sweep(at int64, forIdle, whileOpen time.Duration) {
+	shard.Mu.Lock()
+	defer shard.Mu.Unlock()
+	for id, l := range shard.Of {
+		if last, idle := l.Last(); last < at-int64(whileOpen) || idle && last < at-int64(forIdle) {
+			shard.drop(id, l, at)
+			continue
 		}
-		shard.Mu.Unlock()
+		l.Release(setting)
 	}
 }
 
@@ -165,12 +168,16 @@ func setting() *ledger.Setting {
 // Clear drops all ledgers: nothing is observed any more.
 func (t *ledgers) Clear(at int64) {
 	for i := range t.Shards {
-		shard := &t.Shards[i]
-		shard.Mu.Lock()
-		for id, l := range shard.Of {
-			shard.drop(id, l, at)
-		}
-		shard.Of = nil // a map keeps what it once took
-		shard.Mu.Unlock()
+		t.Shards[i].clear(at)
+	}
+}
+
+func (shard *ledgerShard) clear(at int64) {
+	shard.Mu.Lock()
+	defer shard.Mu.Unlock() // also after a panic in a ledger: the goroutines of others come here, too
+	all := shard.Of
+	shard.Of = nil // a map keeps what it once took
+	for id, l := range all {
+		shard.drop(id, l, at)
 	}
 }
