@@ -183,7 +183,7 @@ func TestFileBecomesInvalid(t *testing.T) {
 		content func() string // in the bubble, by its clock
 		want    []string
 	}{
-		{"unknown key", func() string { return document("plan-1", "a", "regoins: []") }, []string{"line 7: regoins: unknown key: must be one of api, id,"}},
+		{"unknown key", func() string { return document("plan-1", "a", "regoins: []") }, []string{"line 7: regoins: unknown key: did you mean regions?"}},
 		{"value out of range", func() string { return document("plan-1", "a", "limits: {duty: 500%}") }, []string{"limits.duty 500%: must be in (0%, 100%]"}},
 		{"two things wrong", func() string { return document("plan-1", "a", "seed: x", "limits: {duty: 5}") }, []string{"line 7: seed: x: must be a whole number", "line 8: limits.duty: percentage"}},
 		{"blank", func() string { return " \n\n" }, []string{"the document is empty"}},
