@@ -1,10 +1,7 @@
 package otelprof
 
 import (
-	"fmt"
-	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -13,29 +10,17 @@ import (
 // Who imports the package compiles neither OpAMP nor the Collector's packages, and 20 modules at
 // most besides those of the SDK and its exporter of OTLP over HTTP, which brings gRPC along.
 func TestDependencies(t *testing.T) {
-	ours := modules(t, ".")
+	const modules = "{{with .Module}}{{.Path}}{{end}}"
+	ours := testutil.Deps(t, modules, ".")
 	for _, forbidden := range []string{"github.com/gorilla/websocket", "github.com/open-telemetry/opamp-go", "go.opentelemetry.io/collector/pdata"} {
 		if slices.Contains(ours, forbidden) {
 			t.Errorf("otelprof compiles %s", forbidden)
 		}
 	}
-	theirs := modules(t, "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp")
+	theirs := testutil.Deps(t, modules, "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp")
 	added := slices.DeleteFunc(ours, func(m string) bool { return slices.Contains(theirs, m) })
 	if len(added) > 20 {
 		t.Errorf("otelprof adds %d modules, want 20 at most: %q", len(added), added)
 	}
 	t.Logf("%d modules besides the SDK's: %q", len(added), added)
-}
-
-// modules are those whose packages the packages are made of.
-func modules(t *testing.T, packages ...string) []string {
-	t.Helper()
-	args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
-	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
-	if err != nil {
-		testutil.Lacks(t, "GO", fmt.Sprintf("go list: %v", err))
-	}
-	all := strings.Fields(string(out))
-	slices.Sort(all)
-	return slices.Compact(all)
 }

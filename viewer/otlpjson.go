@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
@@ -33,7 +32,8 @@ func (h *Handler) writeOTLP(w http.ResponseWriter, s *spans.SessionRecord) {
 func tracesOf(s *spans.SessionRecord, service string) *otlpjson.Traces {
 	service, tags := takeService(s.Attributes, service)
 	ids := spanIDsOf(s)
-	g := grouping{&otlpjson.Traces{}, map[string]*otlpjson.ResourceSpans{}, map[scopeKey]*otlpjson.ScopeSpans{}}
+	out := &otlpjson.Traces{}
+	g := otlpjson.NewGrouping[string]((*otlpjson.ResourceSpans).NewScope)
 	for i := range s.Spans {
 		from := &s.Spans[i]
 		of, attributes := takeService(from.Attributes, service)
@@ -45,10 +45,17 @@ func tracesOf(s *spans.SessionRecord, service string) *otlpjson.Traces {
 		if from.Parent >= 0 {
 			span.ParentSpanID = ids[from.Parent]
 		}
-		group := g.of(scopeKey{of, from.Scope})
+		group := g.Of(of, from.Scope, func() *otlpjson.ResourceSpans {
+			rs := &otlpjson.ResourceSpans{}
+			if of != "" {
+				rs.Resource.Attributes = otlpjson.Attributes([]attribute.KeyValue{semconv.ServiceName(of)})
+			}
+			out.ResourceSpans = append(out.ResourceSpans, rs)
+			return rs
+		})
 		group.Spans = append(group.Spans, span)
 	}
-	return g.traces
+	return out
 }
 
 // otlpSpan has what needs no other span. Times are counted from start.
@@ -108,35 +115,4 @@ func takeService(kvs []attribute.KeyValue, otherwise string) (string, []attribut
 		return otherwise, kvs
 	}
 	return kvs[i].Value.AsString(), slices.Delete(slices.Clone(kvs), i, i+1)
-}
-
-type scopeKey struct {
-	service string
-	scope   instrumentation.Scope
-}
-
-// A grouping puts spans of one service, and of one scope, together.
-type grouping struct {
-	traces    *otlpjson.Traces
-	resources map[string]*otlpjson.ResourceSpans
-	scopes    map[scopeKey]*otlpjson.ScopeSpans
-}
-
-func (g grouping) of(key scopeKey) *otlpjson.ScopeSpans {
-	if all, ok := g.scopes[key]; ok {
-		return all
-	}
-	rs, ok := g.resources[key.service]
-	if !ok {
-		rs = &otlpjson.ResourceSpans{}
-		if key.service != "" {
-			rs.Resource.Attributes = otlpjson.Attributes([]attribute.KeyValue{semconv.ServiceName(key.service)})
-		}
-		g.traces.ResourceSpans = append(g.traces.ResourceSpans, rs)
-		g.resources[key.service] = rs
-	}
-	ss := &otlpjson.ScopeSpans{Scope: otlpjson.ScopeOf(key.scope), SchemaURL: key.scope.SchemaURL}
-	rs.ScopeSpans = append(rs.ScopeSpans, ss)
-	g.scopes[key] = ss
-	return ss
 }

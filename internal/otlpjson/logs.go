@@ -1,6 +1,9 @@
 package otlpjson
 
-import "go.opentelemetry.io/otel/trace"
+import (
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/trace"
+)
 
 // Logs are records by resource and scope.
 type Logs struct {
@@ -12,6 +15,13 @@ type ResourceLogs struct {
 	Resource  Resource     `json:"resource"`
 	ScopeLogs []*ScopeLogs `json:"scopeLogs"`
 	SchemaURL string       `json:"schemaUrl,omitempty"`
+}
+
+// NewScope begins the records of a scope.
+func (rl *ResourceLogs) NewScope(scope instrumentation.Scope) *ScopeLogs {
+	sl := &ScopeLogs{Scope: ScopeOf(scope), SchemaURL: scope.SchemaURL}
+	rl.ScopeLogs = append(rl.ScopeLogs, sl)
+	return sl
 }
 
 // ScopeLogs are those of one scope.

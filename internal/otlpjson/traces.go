@@ -2,6 +2,7 @@ package otlpjson
 
 import (
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -15,6 +16,13 @@ type ResourceSpans struct {
 	Resource   Resource      `json:"resource"`
 	ScopeSpans []*ScopeSpans `json:"scopeSpans"`
 	SchemaURL  string        `json:"schemaUrl,omitempty"`
+}
+
+// NewScope begins the spans of a scope.
+func (rs *ResourceSpans) NewScope(scope instrumentation.Scope) *ScopeSpans {
+	ss := &ScopeSpans{Scope: ScopeOf(scope), SchemaURL: scope.SchemaURL}
+	rs.ScopeSpans = append(rs.ScopeSpans, ss)
+	return ss
 }
 
 // ScopeSpans are those of one scope.

@@ -2,9 +2,7 @@ package otlpfile
 
 import (
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/internal/otlpjson"
 )
@@ -12,18 +10,14 @@ import (
 // logsOf groups records by resource and scope, in the order of their first record.
 func logsOf(records []sdklog.Record) *otlpjson.Logs {
 	out := &otlpjson.Logs{}
-	g := newGrouping(func(r *resource.Resource) *otlpjson.ResourceLogs {
-		rl := &otlpjson.ResourceLogs{Resource: resourceOf(r), SchemaURL: r.SchemaURL()}
-		out.ResourceLogs = append(out.ResourceLogs, rl)
-		return rl
-	}, func(rl *otlpjson.ResourceLogs, scope instrumentation.Scope) *otlpjson.ScopeLogs {
-		sl := &otlpjson.ScopeLogs{Scope: otlpjson.ScopeOf(scope), SchemaURL: scope.SchemaURL}
-		rl.ScopeLogs = append(rl.ScopeLogs, sl)
-		return sl
-	})
+	g := otlpjson.NewGrouping[attribute.Distinct]((*otlpjson.ResourceLogs).NewScope)
 	for i := range records {
 		r := &records[i]
-		sl := g.of(r.Resource(), r.InstrumentationScope())
+		sl := g.Of(r.Resource().Equivalent(), r.InstrumentationScope(), func() *otlpjson.ResourceLogs {
+			rl := &otlpjson.ResourceLogs{Resource: resourceOf(r.Resource()), SchemaURL: r.Resource().SchemaURL()}
+			out.ResourceLogs = append(out.ResourceLogs, rl)
+			return rl
+		})
 		sl.Records = append(sl.Records, recordOf(r))
 	}
 	return out

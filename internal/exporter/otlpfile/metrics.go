@@ -169,8 +169,12 @@ func summaryOf(d metricdata.Summary) *otlpjson.Summary {
 func exemplars[N int64 | float64](all []metricdata.Exemplar[N]) (out []otlpjson.Exemplar) {
 	for _, src := range all {
 		e := otlpjson.Exemplar{Number: otlpjson.NumberOf(src.Value), Attributes: otlpjson.Attributes(src.FilteredAttributes), Time: otlpjson.Nanos(src.Time)}
-		copy(e.TraceID[:], src.TraceID)
-		copy(e.SpanID[:], src.SpanID)
+		if len(src.TraceID) >= len(e.TraceID) { // else it is none
+			copy(e.TraceID[:], src.TraceID)
+		}
+		if len(src.SpanID) >= len(e.SpanID) {
+			copy(e.SpanID[:], src.SpanID)
+		}
 		out = append(out, e)
 	}
 	return out

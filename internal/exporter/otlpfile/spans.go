@@ -3,7 +3,7 @@ package otlpfile
 import (
 	"math"
 
-	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -20,20 +20,18 @@ const (
 // tracesOf groups spans by resource and scope, in the order of their first span.
 func tracesOf(spans []sdktrace.ReadOnlySpan) *otlpjson.Traces {
 	out := &otlpjson.Traces{}
-	g := newGrouping(func(r *resource.Resource) *otlpjson.ResourceSpans {
-		rs := &otlpjson.ResourceSpans{Resource: resourceOf(r), SchemaURL: r.SchemaURL()}
-		out.ResourceSpans = append(out.ResourceSpans, rs)
-		return rs
-	}, func(rs *otlpjson.ResourceSpans, scope instrumentation.Scope) *otlpjson.ScopeSpans {
-		ss := &otlpjson.ScopeSpans{Scope: otlpjson.ScopeOf(scope), SchemaURL: scope.SchemaURL}
-		rs.ScopeSpans = append(rs.ScopeSpans, ss)
-		return ss
-	})
+	g := otlpjson.NewGrouping[attribute.Distinct]((*otlpjson.ResourceSpans).NewScope)
 	for _, s := range spans {
-		if s != nil {
-			ss := g.of(s.Resource(), s.InstrumentationScope())
-			ss.Spans = append(ss.Spans, spanOf(s))
+		if s == nil {
+			continue
 		}
+		r := s.Resource()
+		ss := g.Of(r.Equivalent(), s.InstrumentationScope(), func() *otlpjson.ResourceSpans {
+			rs := &otlpjson.ResourceSpans{Resource: resourceOf(r), SchemaURL: r.SchemaURL()}
+			out.ResourceSpans = append(out.ResourceSpans, rs)
+			return rs
+		})
+		ss.Spans = append(ss.Spans, spanOf(s))
 	}
 	return out
 }

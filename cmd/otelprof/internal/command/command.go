@@ -2,6 +2,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -139,6 +140,14 @@ func (c *Call) ParseArgs(atLeast, atMost int) error {
 		return Usagef("%d arguments: must be at most %d", n, atMost)
 	}
 	return nil
+}
+
+// ArgOr returns the argument at a place, or what a flag has that stands for it.
+func (c *Call) ArgOr(place int, name, flag string) (string, error) {
+	if c.NArg() > place && flag != "" {
+		return "", Usagef("argument %q: must not be beside -%s", c.Arg(place), name)
+	}
+	return cmp.Or(flag, c.Arg(place)), nil
 }
 
 // OutputTo calls write with the file, or with standard output for "-" and "". A file that could not

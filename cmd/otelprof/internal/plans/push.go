@@ -23,11 +23,11 @@ FILE.sig goes along; -key makes it anew. With -force the document is sent whatev
 refuse it.
 `,
 	Run: func(c *command.Call) error {
-		flags, target := NewTargetFlags(c), newTargetName(c, 1)
+		flags, name := NewTargetFlags(c), toFlag(c)
 		bump := c.Bool("bump", false, "raise the generation to the clock's, and above that of the last plan")
 		key := c.String("key", "", "`file` with the private key to sign with")
 		force := c.Bool("force", false, "send what is not a valid plan, too")
-		to, err := target.parse()
+		to, err := parseTarget(c, 1, name)
 		if err != nil {
 			return err
 		}
@@ -132,8 +132,8 @@ var planStopCommand = &command.Command{
 A file is removed. Programs that poll see it at their next poll, others at once.
 `,
 	Run: func(c *command.Call) error {
-		flags, target := NewTargetFlags(c), newTargetName(c, 0)
-		to, err := target.parse()
+		flags, name := NewTargetFlags(c), toFlag(c)
+		to, err := parseTarget(c, 0, name)
 		if err != nil {
 			return err
 		}

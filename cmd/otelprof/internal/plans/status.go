@@ -18,9 +18,9 @@ var planStatusCommand = &command.Command{
 	Short: "Tell which plan a file, a program or a fleet has, and what became of it",
 	Long:  targetHelp,
 	Run: func(c *command.Call) error {
-		flags, target := NewTargetFlags(c), newTargetName(c, 0)
+		flags, name := NewTargetFlags(c), toFlag(c)
 		asJSON := c.Bool("json", false, "print JSON")
-		to, err := target.parse()
+		to, err := parseTarget(c, 0, name)
 		if err != nil {
 			return err
 		}

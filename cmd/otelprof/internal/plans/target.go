@@ -50,31 +50,17 @@ asked which of the two it is unless its path is /v1/plan or /api/v1/causal/plan.
 OTELPROF_URL; -to names it, too. The token for it is read from -token-file, or from OTELPROF_TOKEN.
 `
 
-// A targetName is what find takes: the argument behind those that a command has before, or the
-// flag.
-type targetName struct {
-	call   *command.Call
-	before int
-	to     *string
+// toFlag stands for the target among the arguments.
+func toFlag(c *command.Call) *string {
+	return c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer")
 }
 
-func newTargetName(c *command.Call, before int) targetName {
-	return targetName{c, before, c.String("to", "", "`target`: a file, or the URL of a plan server or a viewer")}
-}
-
-// parse parses the arguments.
-func (t targetName) parse() (string, error) {
-	if err := t.call.ParseArgs(t.before, t.before+1); err != nil {
+// parseTarget parses the arguments: so many, and then perhaps the target that find takes.
+func parseTarget(c *command.Call, before int, to *string) (string, error) {
+	if err := c.ParseArgs(before, before+1); err != nil {
 		return "", err
 	}
-	switch name := t.call.Arg(t.before); {
-	case name == "":
-		return *t.to, nil
-	case *t.to != "":
-		return "", command.Usagef("to %q: must not be beside the target %q", *t.to, name)
-	default:
-		return name, nil
-	}
+	return c.ArgOr(before, "to", *to)
 }
 
 func NewTargetFlags(c *command.Call) TargetFlags {

@@ -2,7 +2,6 @@
 package stacks
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -46,10 +45,11 @@ seconds. By default it is that in OTELPROF_URL. Only names of functions, base na
 		if err := c.ParseArgs(0, 1); err != nil {
 			return err
 		}
-		if c.NArg() > 0 && *address != "" {
-			return command.Usagef("argument %q: must not be beside -url", c.Arg(0))
+		name, err := c.ArgOr(0, "url", *address)
+		if err != nil {
+			return err
 		}
-		*address = client.URL(cmp.Or(*address, c.Arg(0)))
+		*address = client.URL(name)
 		if !client.IsURL(*address) {
 			return command.Usagef("url %q: must be a URL or HOST:PORT", *address)
 		}

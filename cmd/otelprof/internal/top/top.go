@@ -47,10 +47,11 @@ shows is since the start unless -window says otherwise.
 		if err := f.check(); err != nil {
 			return err
 		}
-		if c.NArg() > 0 && *f.url != "" {
-			return command.Usagef("argument %q: must not be beside -url", c.Arg(0))
+		address, err := c.ArgOr(0, "url", *f.url)
+		if err != nil {
+			return err
 		}
-		*f.url = cmp.Or(client.URL(cmp.Or(*f.url, c.Arg(0))), defaultURL)
+		*f.url = cmp.Or(client.URL(address), defaultURL)
 		viewer, err := newTopClient(*f.url)
 		if err != nil {
 			return command.Usagef("url %q: %v", *f.url, err)
