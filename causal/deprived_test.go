@@ -78,23 +78,3 @@ func TestDeprivedALittle(t *testing.T) {
 		}
 	}
 }
-
-// Slow-downs always have bounds, and a program that hardly computes loses little by what is taken
-// of that.
-func TestDeprivedSlowDowns(t *testing.T) {
-	number := profile.NewEffect(0.1, []float64{.1, .1, .1, .1, .1, .1}, nil)
-	for name, tt := range map[string]struct {
-		machine  record.Load
-		margin   float64
-		warnings int
-	}{
-		"waits":    {record.Load{CPU: time.Second, Stolen: 500 * time.Millisecond}, 0.005, 0},
-		"computes": {record.Load{CPU: 60 * time.Second, Stolen: 40 * time.Second}, 0.4, 1},
-		"quota":    {record.Load{CPU: 10 * time.Second, Throttled: 5 * time.Second}, 0.05, 1},
-	} {
-		got := experiment.Evidence{Deprived: experiment.Deprived{Load: tt.machine}, Elapsed: 100 * time.Second}.Widen(number)
-		if !got.Known() || math.Abs(got.Margin-tt.margin) > 1e-9 || len(got.Warnings) != tt.warnings {
-			t.Errorf("%s: %+v, want a margin of %g", name, got, tt.margin)
-		}
-	}
-}

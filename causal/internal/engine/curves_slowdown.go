@@ -56,7 +56,7 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			for k, e := range c.Effects {
-				c.Effects[k] = v.Widen(e)
+				c.Effects[k] = experiment.Widen(e, all, v.Deprived.Most())
 			}
 			if metric != profile.MetricThroughput && lumped(c, w) {
 				for k, e := range c.Effects {

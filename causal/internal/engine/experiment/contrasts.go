@@ -16,6 +16,7 @@ type Contrast struct {
 	// ends are the region's spans for each visit in an arm, and baseEnds in its placebos; 0 where
 	// these are of other regions.
 	ends, baseEnds float64
+	stretched      float64 // by what was taken from an arm, less that of its placebos
 }
 
 // Add adds another contrast, or takes it off with a sign of -1.
@@ -28,6 +29,7 @@ func (c *Contrast) Add(d Contrast, sign float64) {
 	c.held += sign * d.held
 	c.ends += sign * d.ends
 	c.baseEnds += sign * d.baseEnds
+	c.stretched += sign * d.stretched
 }
 
 // absorbed is which part of the delay the region's own spans made up for: they are shorter where
@@ -92,6 +94,7 @@ func Contrasts(steps []Step) map[Arm][]Contrast {
 		c := Contrast{
 			comparison: between(s, before, weight, after), Own: s.own,
 			taken: s.taken - weight*before.takenOf(s.Spared) - (1-weight)*after.takenOf(s.Spared), Arms: 1,
+			stretched: delayedBy(s.lost) - weight*delayedBy(before.lost) - (1-weight)*delayedBy(after.lost),
 		}
 		if lasted, spans, known := placebosOf(s.Spared, before, weight, after); known && s.lasts > 0 {
 			c.shrunk, c.held = (lasted-s.lasts)*s.spans, c.taken

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/record"
@@ -11,9 +12,10 @@ import (
 
 // Where a quota stops the process, or the host of a virtual machine has others on its processors,
 // time passes that is no span's work. A delay leaves processor time unused, of which a quota then
-// gives more, and the arms differ by that: a number is off by as many points as the part of the
-// processor time that was taken, at most. So its interval is as much wider, and above mostDeprived
-// there is none.
+// gives more, and the arms differ by that. A number of virtual time is off by as many points as the
+// part of the processor time that was taken, at most. So its interval is as much wider, and above
+// mostDeprived there is none. Slow-downs compare windows side by side, and are off by what was
+// taken from one more than from the other, which is measured.
 
 const (
 	mostDeprived = 0.1
@@ -58,15 +60,45 @@ func Deprive(e profile.Effect, most profile.Withheld) profile.Effect {
 	return lessSure(e, most, most.Part)
 }
 
-// Widen returns an effect of slow-downs in which processor time was taken. It is off by the part of
-// the time in which any was at most, too: a program that mostly waits loses little by that.
-func (v Evidence) Widen(e profile.Effect) profile.Effect {
-	most := v.Deprived.Most()
-	part := most.Part
-	if v.Elapsed > 0 {
-		part = min(part, partOf(max(v.Deprived.Stolen, v.Deprived.Throttled), v.Elapsed))
+// lost is which part of a window the host or a quota took: of the processor time that was asked for,
+// or of the window, if that is less, as a program that mostly waits loses little.
+func lost(l record.Load, window time.Duration) float64 {
+	part := func(taken, had time.Duration) float64 {
+		if taken <= 0 || window <= 0 {
+			return 0
+		}
+		return min(partOf(taken, taken+had), partOf(taken, window))
 	}
-	return lessSure(e, most, part)
+	return max(part(l.Throttled, l.CPU), part(l.Stolen, l.CPU+l.Others))
+}
+
+// delayedBy is by how much longer a window is, in logarithms, of which that part is lost.
+func delayedBy(lost float64) float64 {
+	const most = 0.9
+	return -math.Log1p(-min(lost, most))
+}
+
+// Favoured is by how much elasticities are off, at most, as more or less of the windows with delays
+// was taken by the host or a quota than of their placebos. What was taken from both alike cancels,
+// and what differs by chance is in the jackknife's standard error already: only what goes beyond
+// that counts.
+func Favoured(arms []Contrast) float64 {
+	if len(arms) < stats.LeastSamples || !held(arms) {
+		return 0
+	}
+	e := stats.Summarize(stats.PseudoValues(arms, (*Contrast).Add, func(c Contrast) float64 {
+		if s := c.Slower(); s > leastSlower {
+			return c.stretched / c.Arms / s
+		}
+		return 0
+	}))
+	return max(0, math.Abs(e.Mean)-e.StdErr)
+}
+
+// Widen returns an effect of slow-downs that is off by what favoured windows with delays, or those
+// without, for a reason.
+func Widen(e profile.Effect, arms []Contrast, why profile.Withheld) profile.Effect {
+	return lessSure(e, why, Favoured(arms)*e.Speedup)
 }
 
 // lessSure returns an effect that is off by so much at most, for a reason.

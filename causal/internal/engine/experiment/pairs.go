@@ -15,6 +15,7 @@ type Step struct {
 	time, visits float64
 	own, taken   float64
 	lasts, spans float64 // what a span of the region takes, ns, and how many there are for each visit
+	lost         float64 // the part of the window that the host or a quota took, in [0, 1]
 }
 
 // Value is what one visit took, or the quantile; 0 if there is nothing.
@@ -35,6 +36,7 @@ func StepsOf(experiments []Experiment, latency bool, point, which int) []Step {
 			steps[i].time, steps[i].visits = e.Quantiles[point][which], 1
 		}
 		if visits := float64(e.Passages[point].Visits); visits > 0 && steps[i].visits > 0 {
+			steps[i].lost = lost(e.Machine, e.Duration)
 			steps[i].own, steps[i].taken = float64(e.Own)/visits, float64(e.Taken)/visits
 			steps[i].lasts, steps[i].spans = float64(e.Took)/float64(max(1, e.Ends)), float64(e.Ends)/visits
 		}
