@@ -34,7 +34,7 @@ effects of one instance are its own, those of several their mean, weighted by th
 squares of their intervals.
 `,
 	Run: func(c *command.Call) error {
-		name := c.String("format", "", "`format`: table, json, svg or coz; by default that of the file's extension, or table")
+		name := c.String("format", "", "`format`: table, json, csv, svg or coz; by default that of the file's extension, or table")
 		out := c.String("o", "-", "`file` to write, - for standard output")
 		timeout := c.Duration("timeout", 10*time.Second, "`time` that each URL may take")
 		prometheus := c.String("prometheus", "", "`URL` of a Prometheus, in place of files")
@@ -83,6 +83,7 @@ func fromPrometheus(server fleet.Prometheus, timeout time.Duration) (profile.Pro
 var profileFormats = map[string]func(profile.Profile, io.Writer) error{
 	"table": profile.Profile.WriteTable,
 	"json":  profile.Profile.WriteJSON,
+	"csv":   writeCSV,
 	"svg":   profile.Profile.WriteSVG,
 	"coz":   profile.Profile.WriteCoz,
 }
@@ -100,7 +101,7 @@ func profileFormat(name, file string) (func(profile.Profile, io.Writer) error, e
 	if write := profileFormats[name]; write != nil {
 		return write, nil
 	}
-	return nil, command.Usagef("format %q: must be one of %v", name, []string{"table", "json", "svg", "coz"})
+	return nil, command.Usagef("format %q: must be one of %v", name, []string{"table", "json", "csv", "svg", "coz"})
 }
 
 // readProfiles reads and merges profiles.

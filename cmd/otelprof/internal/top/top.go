@@ -40,6 +40,7 @@ shows is since the start unless -window says otherwise.
 			rows:     c.Int("n", 20, "`number` of regions, 0 for as many as fit"),
 			once:     c.Bool("once", false, "print one table and end"),
 			json:     c.Bool("json", false, "print JSON, once; -n 0 for all regions"),
+			csv:      c.Bool("csv", false, "print CSV, once; -n 0 for all regions"),
 		}
 		if err := c.ParseArgs(0, 1); err != nil {
 			return err
@@ -59,7 +60,7 @@ shows is since the start unless -window says otherwise.
 		defer viewer.close()
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		once := *f.once || *f.json || !command.IsTerminal(c)
+		once := *f.once || *f.json || *f.csv || !command.IsTerminal(c)
 		if *f.window == "" {
 			if *f.window = "10s"; once {
 				*f.window = "start"
@@ -79,7 +80,7 @@ type topFlags struct {
 	url, sort, window, filter *string
 	interval                  *time.Duration
 	rows                      *int
-	once, json                *bool
+	once, json, csv           *bool
 }
 
 const leastTopInterval = 100 * time.Millisecond
@@ -92,6 +93,8 @@ func (f topFlags) check() error {
 		return command.Usagef("sort %q: must be one of %v", *f.sort, topSorts)
 	case *f.window != "" && !slices.ContainsFunc(topWindows, func(w topWindow) bool { return w.name == *f.window }):
 		return command.Usagef("window %q: must be 10s, 1m or start", *f.window)
+	case *f.json && *f.csv:
+		return command.Usagef("-json and -csv: must not both be given")
 	case *f.rows < 0:
 		return command.Usagef("n %d: must not be negative", *f.rows)
 	}
@@ -123,8 +126,11 @@ func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlag
 		from = topPoll{}
 	}
 	t := topTable{rows: second.rows(from, first), sort: *f.sort, filter: *f.filter, most: *f.rows}
-	if *f.json {
+	switch {
+	case *f.json:
 		return t.writeJSON(c.Stdout, window.name)
+	case *f.csv:
+		return t.writeCSV(c.Stdout)
 	}
 	for _, line := range t.lines(topWidth(c.Stdout, 0)) {
 		fmt.Fprintln(c.Stdout, strings.TrimRight(line, " "))

@@ -302,6 +302,8 @@ func TestTopOnce(t *testing.T) {
 		{[]string{"-url", server.URL + "/below", "-once", "-interval", "100ms"}, 0, "1.50µs", ""},
 		{[]string{"-url", server.URL + "/below/", "-interval", "100ms"}, 0, "price", ""}, // no terminal
 		{[]string{"-url", server.URL + "/below", "-json", "-interval", "100ms"}, 0, `"name": "price",`, ""},
+		{[]string{"-url", server.URL + "/below", "-csv", "-interval", "100ms"}, 0, "\n,,price,", ""},
+		{[]string{"-json", "-csv"}, 2, "", "-json and -csv: must not both be given"},
 		{[]string{"-url", server.URL}, 1, "", "answer 404 Not Found: must be 200"},
 		{[]string{"-url", server.URL + "/page"}, 1, "", "answer: must be that of a viewer: invalid character '<'"},
 		{[]string{"-url", "here"}, 2, "", `url "here": must be HOST:PORT`},
