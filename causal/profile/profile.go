@@ -99,6 +99,10 @@ type Curve struct {
 	// give them something before their ends: a lock, a place, an answer. A hold at an end comes too
 	// late for these: by so much a slope may be too small.
 	Awaited float64 `json:"awaited,omitempty"`
+	// Served is what goroutines without spans did while spans of the region waited for them, as a
+	// multiple of Own: it may be the region's work, as that of a pool of workers is, which a hold at
+	// an end comes too late for.
+	Served float64 `json:"served,omitempty"`
 	// Behind is the part of a short delay, in [0, 1], that the region's spans may make up for by a
 	// shorter wait for a processor, which comes before their ends: a hold after it may cost so much
 	// more than a longer span.

@@ -285,7 +285,7 @@ func (c Curve) missing(measured float64) float64 {
 	case !c.Inside:
 		return min(most, c.Awaited*share)
 	case c.metric() == MetricThroughput:
-		return clamp((1+delaysOff)*share-measured, 0, most)
+		return clamp((1+delaysOff)*share*(1+c.Served)-measured, 0, most)
 	}
 	return most
 }
@@ -404,7 +404,8 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 	byLevel := map[float64][]Slope{}
 	speedups := map[float64]bool{}
 	for _, x := range same {
-		c.Behind, c.Expiring, c.Awaited = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring), max(c.Awaited, x.Awaited)
+		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
+		c.Awaited, c.Served = max(c.Awaited, x.Awaited), max(c.Served, x.Served)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
 		}

@@ -186,6 +186,11 @@ func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	if e := rare.Effects[0]; e.Reduction > 0.005 || e.Hi > 0.05 {
 		t.Errorf("%+v of a region that takes 5 of 1000 ms, want no more than that", e)
 	}
+	rare.Served = 79 // goroutines without spans did 395 ms for it
+	rare.AnswerFromSlopes([]float64{0.5})
+	if e := rare.Effects[0]; e.Hi < 0.2 || e.Hi > 0.25 {
+		t.Errorf("%+v of a region that may take 400 of 1000 ms, want that much at most", e)
+	}
 	latency := slowed(rand.New(rand.NewPCG(3, 4)), 1.2, 1.2)
 	latency.Metric, latency.Inside = profile.MetricLatencyP99, true
 	latency.AnswerFromSlopes([]float64{0.1})

@@ -70,6 +70,7 @@ type sums struct {
 	total, self times
 	awaited     int64
 	helped      int64
+	served      int64
 }
 
 // An analysis follows all goroutines and the regions that are open on them.
@@ -228,6 +229,7 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.self.add(&self)
 	of.awaited += r.awaited
 	of.helped += r.helped
+	of.served += r.served
 }
 
 func (a *analysis) finish() *Report {
@@ -238,7 +240,8 @@ func (a *analysis) finish() *Report {
 	report.Regions = make([]Region, 0, len(a.sums))
 	for key, s := range a.sums {
 		report.Regions = append(report.Regions, Region{
-			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(), Awaited: time.Duration(s.awaited), Helped: time.Duration(s.helped),
+			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(),
+			Awaited: time.Duration(s.awaited), Helped: time.Duration(s.helped), Served: time.Duration(s.served),
 		})
 	}
 	report.sort()

@@ -18,11 +18,13 @@ type goroutine struct {
 	waits   trace.Time // since when, where class is a reason
 
 	// within are the regions that were open where the goroutine was started. What it does is theirs
-	// unless it opens regions itself. Helped is what goroutines that it has started did for it while
-	// it waited, and given what it has counted for the one that waits for it.
-	within        []*region
-	opened        bool
-	helped, given int64
+	// unless it opens regions itself. Helped and served are what goroutines without regions did while
+	// it waited for them, those started for what it works for, and others; given and lent is what it
+	// has counted for the one that waits for it.
+	within         []*region
+	opened         bool
+	helped, served int64
+	given, lent    int64
 
 	// waiting is what the goroutine waits for since counted, without a region if that does not
 	// count.
@@ -47,7 +49,8 @@ type region struct {
 	// awaited is what others waited for it in its time, since it began.
 	began   trace.Time
 	awaited int64
-	helped  int64 // what goroutines without regions did for it while it waited
+	helped  int64 // what goroutines without regions did while it waited for them, of those it started
+	served  int64 // and of others
 	ended   bool
 }
 
@@ -87,11 +90,9 @@ func (g *goroutine) ends(other *goroutine, at trace.Time) {
 	}
 }
 
-// helps counts what the goroutine did for another one that has waited for it, if it was started for
-// what that one works for, and has no regions itself.
+// helps counts what the goroutine, which has no regions itself, did while another one waited for it.
 func (g *goroutine) helps(other *goroutine, wait int64) {
-	theirs := other.serves()
-	if g.opened || other.class != forLock && other.class != forCond || !slices.ContainsFunc(g.serves(), func(r *region) bool { return slices.Contains(theirs, r) }) {
+	if g.opened || other.class != forLock && other.class != forCond {
 		return
 	}
 	worked := g.helped
@@ -100,13 +101,21 @@ func (g *goroutine) helps(other *goroutine, wait int64) {
 			worked += t
 		}
 	}
-	did := min(wait, worked-g.given)
-	g.given = worked
+	helped, served := &other.helped, &other.served
 	if innermost := other.innermost(); innermost != nil {
-		innermost.helped += did
-	} else {
-		other.helped += did
+		helped, served = &innermost.helped, &innermost.served
 	}
+	theirs := other.serves()
+	if slices.ContainsFunc(g.serves(), func(r *region) bool { return slices.Contains(theirs, r) }) {
+		did := min(wait, worked-g.given)
+		*helped += did
+		g.given, wait = worked, wait-did
+		worked = g.served
+	} else {
+		worked += g.served
+	}
+	*served += min(wait, max(0, worked-g.lent))
+	g.lent = max(g.lent, worked)
 }
 
 func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {

@@ -257,8 +257,48 @@ func TestHelped(t *testing.T) {
 	if got := regionOf(t, report, "starts").Awaited; got < wait/2 {
 		t.Errorf("starts was awaited for %v, want %v at least", got, wait/2)
 	}
-	if got := regionOf(t, report, "waits").Helped; got != 0 {
-		t.Errorf("waits was helped for %v, want 0", got)
+	if got := regionOf(t, report, "waits"); got.Helped != 0 || got.Served > wait*105/100 {
+		t.Errorf("waits was helped for %v and served for %v, want 0, and %v at most", got.Helped, got.Served, wait)
+	}
+}
+
+// What workers do that have no regions may be that of the region that waits for them, directly or
+// by another goroutine.
+func TestServed(t *testing.T) {
+	r, tr := recording(t)
+	const wait = 50 * time.Millisecond
+	jobs := make(chan *sync.WaitGroup)
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for job := range jobs {
+				time.Sleep(wait)
+				job.Done()
+			}
+		})
+	}
+	gather := func() {
+		var parts sync.WaitGroup
+		parts.Add(2)
+		jobs <- &parts
+		jobs <- &parts
+		parts.Wait()
+	}
+	timed(t.Context(), tr, "directly", func(context.Context) { gather() })
+	timed(t.Context(), tr, "by another", func(context.Context) {
+		var all sync.WaitGroup
+		all.Go(gather)
+		all.Wait()
+	})
+	close(jobs)
+	workers.Wait()
+	report := snapshot(t, r)
+	for _, name := range []string{"directly", "by another"} {
+		got := regionOf(t, report, name)
+		near(t, name, got.Served, bounds{wait * 95 / 100, wait * 3 / 2})
+		if got.Helped > wait/10 {
+			t.Errorf("%s was helped for %v, want next to nothing", name, got.Helped)
+		}
 	}
 }
 

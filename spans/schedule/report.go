@@ -46,6 +46,9 @@ type Region struct {
 	// region has started and that open no regions themselves: what they do is the region's. Their
 	// own waits for others are not in it.
 	Helped time.Duration `json:"helped_ns,omitempty"`
+	// Served is the same of goroutines that the region has not started: what they do may be the
+	// region's, as that of a pool of workers is, or another's, as that of the holder of a lock.
+	Served time.Duration `json:"served_ns,omitempty"`
 }
 
 // A Report says where the time went in one window.

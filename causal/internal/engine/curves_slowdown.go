@@ -52,7 +52,8 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 				c.Own = time.Duration(sum.Own / sum.Arms)
 			}
 			w := run.workOf(region)
-			c.Inside, c.Awaited, c.Behind, c.Expiring = w.Queues(all), w.awaited, w.Behind, experiment.Expiring(experiments, i)
+			c.Inside, c.Awaited, c.Served = w.Queues(all), w.awaited, w.served
+			c.Behind, c.Expiring = w.Behind, experiment.Expiring(experiments, i)
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			for k, e := range c.Effects {

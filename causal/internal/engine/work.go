@@ -24,6 +24,8 @@ type work struct {
 	// awaited is which part of its own time others wait for, in [0, 1], since its spans give them
 	// something before their ends.
 	awaited float64
+	// served is what goroutines without spans did while its spans waited, as a multiple of own.
+	served float64
 }
 
 // A Workload is what regions do, from a recording of the warm-up.
@@ -33,7 +35,9 @@ type Workload map[profile.Region]Split
 type Split struct {
 	Own, Computing float64 // part of self time; and of own
 	queued, asking float64 // part of self time in which they wait for other goroutines, and for what is outside
-	awaited        float64 // what others waited for a span before its end, ns
+	// awaited is what others waited for a span before its end, and served what goroutines without
+	// spans did while it waited for them, ns.
+	awaited, served float64
 	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
 	// the ends of a recording more often than others, so that the part is too large where many
 	// wait.
@@ -60,7 +64,7 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 	for _, r := range report.Regions {
 		s := splitOf(r.Self, r.Helped, r.Count)
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
-		s.awaited = float64(r.Awaited) / float64(r.Count)
+		s.awaited, s.served = float64(r.Awaited)/float64(r.Count), float64(r.Served)/float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
 	}
 	return all, nil
@@ -148,7 +152,7 @@ func (run *Run) workOf(key profile.Region) work {
 	w := work{own: own, self: self, computing: s.Computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
-		w.awaited = min(1, s.awaited/own)
+		w.awaited, w.served = min(1, s.awaited/own), s.served/own
 	}
 	return w
 }
