@@ -95,27 +95,31 @@ func (g *goroutine) helps(other *goroutine, wait int64) {
 	if g.opened || other.class != forLock && other.class != forCond {
 		return
 	}
-	worked := g.helped
-	for c, t := range g.clocks {
-		if c := class(c); c != unknown && c != runnable && !slices.Contains(forOthers, c) {
-			worked += t
-		}
-	}
 	helped, served := &other.helped, &other.served
 	if innermost := other.innermost(); innermost != nil {
 		helped, served = &innermost.helped, &innermost.served
 	}
+	did, foreign := g.worked()+g.helped, g.served
 	theirs := other.serves()
 	if slices.ContainsFunc(g.serves(), func(r *region) bool { return slices.Contains(theirs, r) }) {
-		did := min(wait, worked-g.given)
-		*helped += did
-		g.given, wait = worked, wait-did
-		worked = g.served
+		part := min(wait, did-g.given)
+		*helped += part
+		g.given, wait = did, wait-part
 	} else {
-		worked += g.served
+		foreign += did
 	}
-	*served += min(wait, max(0, worked-g.lent))
-	g.lent = max(g.lent, worked)
+	*served += min(wait, max(0, foreign-g.lent))
+	g.lent = max(g.lent, foreign)
+}
+
+// worked is for how long the goroutine has neither waited for others nor for a processor.
+func (g *goroutine) worked() (sum int64) {
+	for c, t := range g.clocks {
+		if c := class(c); c != unknown && c != runnable && !slices.Contains(forOthers, c) {
+			sum += t
+		}
+	}
+	return sum
 }
 
 func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {
