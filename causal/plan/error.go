@@ -84,13 +84,20 @@ func (e Errors) with(values Errors, root *yaml.Node) Errors {
 	}
 	for _, v := range values.on(root) {
 		if _, there := lineOf(root, v.Field); there && len(e) < validate.MaxErrors && !slices.ContainsFunc(e, func(read Error) bool {
-			return strings.HasPrefix(v.Field, read.Field) || strings.HasPrefix(read.Field, v.Field)
+			return within(v.Field, read.Field) || within(read.Field, v.Field)
 		}) {
 			e = append(e, v)
 		}
 	}
 	slices.SortStableFunc(e, func(a, b Error) int { return cmp.Compare(a.Line, b.Line) })
 	return e
+}
+
+// within reports whether a field is another, or stands in it: limits.duty does in limits, and
+// abort.p99_ratio not in abort.p99.
+func within(field, other string) bool {
+	rest, found := strings.CutPrefix(field, other)
+	return found && (other == "" || rest == "" || isDelimiter(rune(rest[0])))
 }
 
 func isDelimiter(r rune) bool { return strings.ContainsRune(".[]", r) }

@@ -39,6 +39,11 @@ var refused = []struct {
 			"line 4: limitz: unknown key: did you mean limits or timing?",
 	},
 	{
+		name: "wrong values of keys that begin alike", doc: "api: causal/v1\nid: a\nabort:\n  p99: soon\n  p99_ratio: 0\n",
+		want: "line 4: abort.p99: duration \"soon\": must be like 200ms, 2s or 1m30s\n" +
+			"line 5: abort.p99_ratio 0: must be in (1, 1000]",
+	},
+	{
 		name: "unknown key in target", lines: []string{"target: {services: shop}"},
 		want: "line 7: target.services: unknown key: did you mean service?",
 	},
