@@ -55,6 +55,17 @@ func NewSlope(level, taken float64, elasticities []float64) Slope {
 	return s
 }
 
+// LeastStdErr returns the slope with a standard error of so much at least, and its interval.
+func (s Slope) LeastStdErr(least float64) Slope {
+	if s.StdErr <= 0 || least <= s.StdErr {
+		return s
+	}
+	times := least / s.StdErr
+	s.Lo, s.Hi = s.Elasticity-times*(s.Elasticity-s.Lo), s.Elasticity+times*(s.Hi-s.Elasticity)
+	s.StdErr = least
+	return s
+}
+
 // falls is by which part the period fell although the region was slower, if that is more than
 // chance and what models leave out.
 func (s Slope) falls() float64 {
@@ -107,12 +118,16 @@ func (c Curve) chooses(measured ...Slope) bool {
 
 // possible returns the slope of a period as far as it can be: what takes a part of the time longer
 // makes the whole at most that part longer, as the period is homogeneous in the durations and falls
-// with none. What lies above was measured wrong, by so much to either side: delays took longer than
-// was seen, as on a machine that others use.
+// with none. What lies above or below was measured wrong, by so much to either side: delays took
+// longer than was seen, or the machine was slower for the arms without, as one that others use.
 func (s Slope) possible() Slope {
 	s.Elasticity = clamp(s.Elasticity, 0, 1)
-	if s.Hi > 1 {
-		s.Lo, s.Hi = min(s.Lo, 2-s.Hi), 1
+	lo, hi := s.Lo, s.Hi
+	if hi > 1 {
+		s.Lo, s.Hi = min(lo, 2-hi), 1
+	}
+	if lo < 0 {
+		s.Hi = min(1, max(s.Hi, -lo))
 	}
 	return s
 }

@@ -116,8 +116,18 @@ func TestSlopesThatFall(t *testing.T) {
 	}
 }
 
-// A slope below zero by chance is no harm that a faster region does.
+// A slope below zero by chance is no harm that a faster region does, and measured wrong: by so much
+// the region may bring something.
 func TestSlopeBelowZeroByChance(t *testing.T) {
+	limited := slowed(rand.New(rand.NewPCG(3, 4)), 0, 0)
+	limited.Slopes = []profile.Slope{
+		{Level: 0.1, Taken: 0.0125, Elasticity: 0.27, StdErr: 0.45, Lo: -0.67, Hi: 1.2, Samples: 20, Elasticities: []float64{0.27}},
+		{Level: 0.3, Taken: 0.0125, Elasticity: -0.62, StdErr: 0.24, Lo: -1.12, Hi: -0.11, Samples: 20, Elasticities: []float64{-0.62}},
+	}
+	limited.AnswerFromSlopes([]float64{0.5})
+	if e := limited.Effects[0]; e.Hi < 0.3 {
+		t.Errorf("%+v of slopes that were hardly held and are %+v, want no bound from above that chance has made", e, limited.Slopes)
+	}
 	for _, e := range slowed(rand.New(rand.NewPCG(3, 4)), -0.09, -0.03).Effects {
 		if e.Lo > 0 || e.Hi < 0.01 {
 			t.Errorf("%+v, want no effect within", e)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 	for which, metric := range metrics {
 		steps := run.StepsOf(experiments, point, which)
 		byArm := experiment.Contrasts(steps)
+		slopes := run.slopes(byArm, len(regions), due)
 		for i, region := range regions {
 			if metric != profile.MetricThroughput && glob.Match(run.Plan.Progress[point].Span, region.Name) {
 				continue // a delay after its end is in no duration
@@ -37,17 +39,11 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			for _, level := range run.Levels() {
 				of := byArm[experiment.Arm{Speedup: level, Spared: i}]
 				all = append(all, of...)
-				var total experiment.Contrast
 				for _, x := range of {
-					total.Add(x, +1)
 					sum.Add(x, +1)
 				}
-				s := profile.NewSlope(level, max(0, total.Slower()), experiment.Elasticities(of))
-				ratio := experiment.Rerouted(of)
-				s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr
-				c.Slopes = append(c.Slopes, s)
-				due()
 			}
+			c.Slopes = slopes[i]
 			if sum.Arms > 0 {
 				c.Own = time.Duration(sum.Own / sum.Arms)
 			}
@@ -72,6 +68,38 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 	}
 	profile.WidenByOthers(curves)
 	return curves
+}
+
+// slopes are those of each region, at each level. Windows of one program scatter alike, whichever
+// region is slower, so a slope of which they do by chance much less than others is as sure as those.
+func (run *Run) slopes(byArm map[experiment.Arm][]experiment.Contrast, regions int, due func()) [][]profile.Slope {
+	all := make([][]profile.Slope, regions)
+	var variances, freedom []float64
+	for i := range all {
+		for _, level := range run.Levels() {
+			of := byArm[experiment.Arm{Speedup: level, Spared: i}]
+			var total experiment.Contrast
+			for _, x := range of {
+				total.Add(x, +1)
+			}
+			s := profile.NewSlope(level, max(0, total.Slower()), experiment.Elasticities(of))
+			ratio := experiment.Rerouted(of)
+			s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr
+			all[i] = append(all[i], s)
+			off := s.StdErr * s.Taken // of the period
+			variances, freedom = append(variances, off*off*float64(s.Samples)), append(freedom, float64(s.Samples-1))
+			due()
+		}
+	}
+	moderated := stats.Moderate(variances, freedom)
+	for i, slopes := range all {
+		for k, s := range slopes {
+			if s.Samples > 0 && s.Taken > 0 {
+				slopes[k] = s.LeastStdErr(math.Sqrt(moderated[i*len(slopes)+k]/float64(s.Samples)) / s.Taken)
+			}
+		}
+	}
+	return all
 }
 
 // lumped reports whether a few spans were held for many, by about as much as the quantile itself:
