@@ -257,8 +257,8 @@ func TestHelped(t *testing.T) {
 	if got := regionOf(t, report, "starts").Awaited; got < wait/2 {
 		t.Errorf("starts was awaited for %v, want %v at least", got, wait/2)
 	}
-	if got := regionOf(t, report, "waits"); got.Helped != 0 || got.Served > wait*105/100 {
-		t.Errorf("waits was helped for %v and served for %v, want 0, and %v at most", got.Helped, got.Served, wait)
+	if got := regionOf(t, report, "waits"); got.Helped != 0 || got.Served > 2*wait {
+		t.Errorf("waits was helped for %v and served for %v, want 0, and %v at most", got.Helped, got.Served, 2*wait)
 	}
 }
 
