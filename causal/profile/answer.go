@@ -166,7 +166,7 @@ func (p *Profile) hasLatency(progress string) bool {
 func (a answerAt) most() string {
 	all := a.candidates()
 	if len(all) == 0 {
-		return "not known yet: " + a.whyNothing()
+		return "not known: " + a.whyNothing()
 	}
 	best, _ := all[0].likely()
 	highest := best.Hi

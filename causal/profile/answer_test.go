@@ -83,10 +83,10 @@ by how much       25 % faster, order would take -0.5 % less time each (-2.5 to 1
 		}}, `what helps most   price
 by how much       25 % faster, order would take between 10.0 % and 30.0 % less time each; a slow-down (otelprof whatif -confirm) narrows this
 `},
-		{"withheld", "", Profile{Recorded: recorded("order"), Curves: []Curve{withheldCurve}}, `what helps most   not known yet: 2 recordings measured, 5 are needed
+		{"withheld", "", Profile{Recorded: recorded("order"), Curves: []Curve{withheldCurve}}, `what helps most   not known: 2 recordings measured, 5 are needed
 by how much       no number without a reason to believe it
 `},
-		{"nothing was measured", "", Profile{}, `what helps most   not known yet: no plan has run yet
+		{"nothing was measured", "", Profile{}, `what helps most   not known: under load recordings answer within a minute, without a plan
 by how much       no number without a reason to believe it
 what it rests on  nothing
 `},

@@ -106,7 +106,7 @@ func TestProfileWriteTableOfBothModes(t *testing.T) {
 }
 
 func TestProfileWriteTableEmpty(t *testing.T) {
-	want := "causal profile: nothing was measured\nnote: no plan has run yet\n"
+	want := "causal profile: nothing was measured\nnote: under load recordings answer within a minute, without a plan\n"
 	if got := string(render(t, Profile{}.WriteTable)); got != want {
 		t.Errorf("WriteTable before any plan = %q, want %q", got, want)
 	}

@@ -157,7 +157,7 @@ func columnsOf(curves []Curve) []float64 {
 func (p Profile) remarks() []string {
 	notes := slices.Clone(p.Notes)
 	if p.PlanID == "" && p.Experiments == 0 && len(p.Curves) == 0 {
-		notes = append(notes, "no plan has run yet")
+		notes = append(notes, "under load recordings answer within a minute, without a plan")
 	}
 	if p.Merged > 0 {
 		notes = append(notes, "merged from "+words.Count(p.Merged, "profile"))
