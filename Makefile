@@ -22,7 +22,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
 .PHONY: demo
-demo: ## Run the demo shop; ARGS="-for 40s -listen 127.0.0.1:18080" are its flags
+demo: ## Run the demo shop; ARGS="-for 40s" are its flags
 	@cd examples && $(GO) run ./shop $(ARGS)
 
 # Not tested with the race detector, which makes ten times as much of them: packages without goroutines, and the command's
