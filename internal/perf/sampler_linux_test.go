@@ -49,7 +49,7 @@ func TestSamplesAreOfThisThread(t *testing.T) {
 	begin := now(t)
 	burn(100 * time.Millisecond)
 	end := now(t)
-	mine := 0
+	mine, elsewhere := 0, 0
 	s.Read(func(sample *Sample) {
 		if sample.Thread != Thread() {
 			return
@@ -61,9 +61,14 @@ func TestSamplesAreOfThisThread(t *testing.T) {
 		if len(sample.Stack) == 0 {
 			t.Error("a sample without stack")
 		} else if !slices.ContainsFunc(sample.Stack, ofFunction) {
-			t.Errorf("sample at %#x: must be of a function, or called by one as the vDSO is", sample.Stack)
+			t.Logf("sample at %#x: is of no function", sample.Stack)
+			elsewhere++
 		}
 	})
+	// Signal handlers return by the vDSO on arm64, without a frame.
+	if elsewhere > mine/20 {
+		t.Errorf("%d of %d samples are of no function, want next to none", elsewhere, mine)
+	}
 	if mine < 90 || mine > 110 {
 		t.Errorf("%d samples of 100 ms of CPU time, want 100", mine)
 	}
