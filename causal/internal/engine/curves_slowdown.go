@@ -34,17 +34,12 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 				continue // a delay after its end is in no duration
 			}
 			c := profile.Curve{Mode: profile.ModeSlowdown, Region: region, Progress: run.Plan.Progress[point].Name(), Metric: metric, BasePeriod: experiment.BaseOf(steps)}
-			var sum experiment.Contrast
 			var all []experiment.Contrast
 			for _, level := range run.Levels() {
-				of := byArm[experiment.Arm{Speedup: level, Spared: i}]
-				all = append(all, of...)
-				for _, x := range of {
-					sum.Add(x, +1)
-				}
+				all = append(all, byArm[experiment.Arm{Speedup: level, Spared: i}]...)
 			}
 			c.Slopes = slopes[i]
-			if sum.Arms > 0 {
+			if sum := experiment.Sum(all); sum.Arms > 0 {
 				c.Own = time.Duration(sum.Own / sum.Arms)
 			}
 			w := run.workOf(region)
@@ -52,9 +47,7 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			c.Behind, c.Expiring = w.Behind, experiment.Expiring(experiments, i)
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
-			for k, e := range c.Effects {
-				c.Effects[k] = experiment.Widen(e, all, v.Deprived.Most())
-			}
+			experiment.Widen(c.Effects, all, v.Deprived.Most())
 			if metric != profile.MetricThroughput && lumped(c, w) {
 				for k, e := range c.Effects {
 					if e.Known() {
@@ -78,11 +71,7 @@ func (run *Run) slopes(byArm map[experiment.Arm][]experiment.Contrast, regions i
 	for i := range all {
 		for _, level := range run.Levels() {
 			of := byArm[experiment.Arm{Speedup: level, Spared: i}]
-			var total experiment.Contrast
-			for _, x := range of {
-				total.Add(x, +1)
-			}
-			s := profile.NewSlope(level, max(0, total.Slower()), experiment.Elasticities(of))
+			s := profile.NewSlope(level, max(0, experiment.Sum(of).Slower()), experiment.Elasticities(of))
 			ratio := experiment.Rerouted(of)
 			s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr
 			all[i] = append(all[i], s)

@@ -166,12 +166,14 @@ func (s Step) takenOf(region int) float64 {
 const leastSlower = 1e-4
 
 // held reports whether a region was slower in these arms.
-func held(c []Contrast) bool {
-	var total Contrast
+func held(c []Contrast) bool { return Sum(c).Slower() > leastSlower }
+
+// Sum adds up contrasts.
+func Sum(c []Contrast) (total Contrast) {
 	for _, x := range c {
 		total.Add(x, +1)
 	}
-	return total.Slower() > leastSlower
+	return total
 }
 
 // Elasticities are the jackknife's pseudo-values, none where the region was not slower.

@@ -95,10 +95,13 @@ func Favoured(arms []Contrast) float64 {
 	return max(0, math.Abs(e.Mean)-e.StdErr)
 }
 
-// Widen returns an effect of slow-downs that is off by what favoured windows with delays, or those
-// without, for a reason.
-func Widen(e profile.Effect, arms []Contrast, why profile.Withheld) profile.Effect {
-	return lessSure(e, why, Favoured(arms)*e.Speedup)
+// Widen makes effects of slow-downs as much wider as they are off by what favoured windows with
+// delays, or those without, for a reason.
+func Widen(effects []profile.Effect, arms []Contrast, why profile.Withheld) {
+	favoured := Favoured(arms)
+	for i, e := range effects {
+		effects[i] = lessSure(e, why, favoured*e.Speedup)
+	}
 }
 
 // lessSure returns an effect that is off by so much at most, for a reason.

@@ -83,11 +83,16 @@ func TestWiden(t *testing.T) {
 	arms := slices.Repeat([]Contrast{{comparison: comparison{time: 1, visits: 1, baseTime: 1, baseVisits: 1}, Own: 1, taken: 0.1, Arms: 1, stretched: 0.02}}, 6)
 	for speedup, warnings := range map[float64]int{0.04: 0, 0.5: 1} {
 		e := profile.NewEffect(speedup, []float64{.1, .1, .1, .1, .1, .1}, nil)
-		got := Widen(e, arms, why)
+		widened := func(arms []Contrast) profile.Effect {
+			effects := []profile.Effect{e}
+			Widen(effects, arms, why)
+			return effects[0]
+		}
+		got := widened(arms)
 		if want := 0.2 * speedup; math.Abs(got.Margin-want) > 1e-9 || math.Abs(e.Lo-got.Lo-want) > 1e-9 || len(got.Warnings) != warnings {
 			t.Errorf("%+v, want a margin of %v and %d warnings", got, want, warnings)
 		}
-		if got := Widen(e, arms[:4], why); got.Margin != 0 {
+		if got := widened(arms[:4]); got.Margin != 0 {
 			t.Errorf("%+v of too few arms, want it as it is", got)
 		}
 	}
