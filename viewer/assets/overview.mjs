@@ -73,11 +73,12 @@ export function overviewView(context) {
     content.hidden = regions.length === 0;
     const list = goalsOf(profile, plan?.plan, root);
     const goal = chosenGoal(list);
-    const rows = rowsOf(regions, profile, goal);
+    const rowsFor = (g) => rowsOf(regions, profile, g, plan?.status.recording);
+    const rows = rowsFor(goal);
     const some = rows.some((r) => r.point);
     const isLong = rows.length > few + 2; // to hide one or two is not worth a button
     const shown = asksAll() || !isLong ? rows : rows.slice(0, few);
-    const finding = goal ? findingOf(goal, list, (g) => (g === goal ? rows : rowsOf(regions, profile, g))) : { said: [] };
+    const finding = goal ? findingOf(goal, list, (g) => (g === goal ? rows : rowsFor(g))) : { said: [] };
     const { said } = finding;
     setText(headline, said[0] ?? `What would help is not known${isSaved() ? "" : " yet"}`);
     setText(more, said.slice(1).join(" "));

@@ -25,9 +25,9 @@ export const goalText = (g) => `${metricName(g.metric)} of ${g.progress}`;
 /**
  * rowsOf joins regions and questions about one goal: what helps comes first, in the profile's order,
  * then what is unclear or next to nothing, what hurts, and regions without a number; the longest self time
- * first among equals. Without a goal there are no questions.
+ * first among equals. Without a goal there are no questions. Recordings that are on will answer.
  */
-export function rowsOf(regions, profile, goal) {
+export function rowsOf(regions, profile, goal, recording) {
   const asked = new Map();
   for (const q of goal ? questionsOf(profile) : []) {
     if (q.progress === goal.progress && q.metric === goal.metric) asked.set(keyOf(q), q);
@@ -47,7 +47,7 @@ export function rowsOf(regions, profile, goal) {
       others: point ? numbersAt(question, point).filter(([mode]) => mode !== answer.mode) : [],
       nothing: weak.includes(known) && isNothing(question, point),
       tension: tensionOf(region, question, point, known),
-      why: !point ? whyNone(region, question, profile, goal)
+      why: !point ? whyNone(region, question, profile, goal, recording)
         : known === answer.verdict ? verdictText(answer) : `${briefly(known)} at ${percent(point.speedup)}`,
     };
   });
@@ -100,11 +100,11 @@ export function cpuPart({ pmu, mean_ns: mean }) {
 }
 
 /** whyNone says in few words why a region has no number. */
-function whyNone(region, question, profile, goal) {
+function whyNone(region, question, profile, goal, recording) {
   if (question) return reasons(question.answer)[0] ?? "not measured yet";
   if (goal && region.name === goal.progress) return "is the unit of work itself";
   if (goal && ["server", "consumer"].includes(region.kind)) return "is another unit of work";
-  const byItself = profile.recorded || profile.curves.some((c) => c.mode === "replay");
+  const byItself = recording?.on || profile.recorded || profile.curves.some((c) => c.mode === "replay");
   if (!byItself) return profile.plan_id ? "not in the plan" : "";
   return goal ? `no number for ${goal.progress} yet` : "no number yet";
 }

@@ -66,11 +66,12 @@ test("what recordings are sure of is not hidden by an experiment that agrees at 
 });
 
 test("a row without a number says why", () => {
-  const why = (name, p = profile, goal = orders) => named(name, rowsOf(regions, p, goal)).why;
+  const why = (name, p = profile, goal = orders, recording = { on: false }) => named(name, rowsOf(regions, p, goal, recording)).why;
   assert.equal(why("held"), "3 iterations measured, 5 are needed");
   assert.equal(why("POST /orders"), "is the unit of work itself");
   assert.equal(why("GET /orders"), "is another unit of work");
   assert.equal(why("pack", { plan_id: "p", curves: [] }), "not in the plan");
+  assert.equal(why("pack", { plan_id: "p", curves: [] }, null, { on: true }), "no number yet");
   assert.equal(why("pack"), "no number for POST /orders yet");
   assert.equal(why("pack", { curves: [] }, null), ""); // said once, above
   assert.equal(why("pack", { curves: [], recorded: { windows: 1 } }, null), "no number yet");
