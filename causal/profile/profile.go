@@ -103,6 +103,9 @@ type Curve struct {
 	// multiple of Own: it may be the region's work, as that of a pool of workers is, which a hold at
 	// an end comes too late for.
 	Served float64 `json:"served,omitempty"`
+	// Overtaken is the part of the region's spans, in [0, 1], that had not ended when the work that
+	// they were started for was done, as others had answered (a quorum, hedged requests).
+	Overtaken float64 `json:"overtaken,omitempty"`
 	// Behind is the part of a short delay, in [0, 1], that the region's spans may make up for by a
 	// shorter wait for a processor, which comes before their ends: a hold after it may cost so much
 	// more than a longer span.

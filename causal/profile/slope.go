@@ -244,11 +244,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if apart := large.Taken - small.Taken; speedup > Near && apart > 0 && at > 0 {
 		at = max(0, at-bends/apart*(speedup-Near))
 	}
-	if avoided := c.avoided(); avoided > 0 {
-		e.Hi *= 1 + 2*avoided*speedup
-		at *= 1 + avoided*speedup // in the middle of that
-		e.Warnings = append(e.Warnings, fmt.Sprintf("work avoids %s: slower by 10 %%, it has up to %.1f %% fewer spans for each visit, and the upper bound is a guess at how many more it has where it is faster", c.Region.Name, 10*avoided))
-	}
+	e, at = c.chosenByTime(e, at)
 	if c.metric() == MetricThroughput {
 		e.Hi = min(e.Hi, speedup+stats.ModelError)
 	}
@@ -280,6 +276,36 @@ func (e Effect) notConvex(small, large Slope) Effect {
 	e.Warnings = []string{fmt.Sprintf("not clear: slower by %.0f %% costs %.2f of that, by %.0f %% %.2f: what a program chooses by its state depends on the region",
 		100*small.Taken, small.Elasticity, 100*large.Taken, large.Elasticity)}
 	return e
+}
+
+// chosenByTime returns an effect and its slope, with what spans of the region may bring that are no
+// visits now, or do not count, and would where it is faster.
+func (c Curve) chosenByTime(e Effect, at float64) (Effect, float64) {
+	if avoided := c.avoided(); avoided > 0 {
+		e.Hi *= 1 + 2*avoided*e.Speedup
+		at *= 1 + avoided*e.Speedup // in the middle of that
+		e.Warnings = append(e.Warnings, fmt.Sprintf("work avoids %s: slower by 10 %%, it has up to %.1f %% fewer spans for each visit, and the upper bound is a guess at how many more it has where it is faster", c.Region.Name, 10*avoided))
+	}
+	if overtakes := c.overtakes(); overtakes > 0 && e.Speedup > Near {
+		e.Hi += overtakes * e.Speedup
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%.0f %% of the spans of %s end when others have answered in their place: where it is faster, more of them count", 100*c.Overtaken, c.Region.Name))
+	}
+	return e, at
+}
+
+// overtakes is by how much an elasticity may be larger beyond [Near], since spans of the region that
+// others overtake cost nothing where they are slower: where faster, they overtake the others. The
+// time that the first k of n take shrinks by no more than each of the n does. Up to Near, as many
+// take the place of others as lose it.
+func (c Curve) overtakes() float64 {
+	const leastOvertaken = 0.02
+	if c.Overtaken < leastOvertaken {
+		return 0
+	}
+	if c.BasePeriod <= 0 || c.Own <= 0 {
+		return 1
+	}
+	return min(1, c.Overtaken*float64(c.Own)/float64(c.BasePeriod))
 }
 
 // missing is by how much an elasticity may be larger than measured, since callers were held when
@@ -420,7 +446,7 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 	speedups := map[float64]bool{}
 	for _, x := range same {
 		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
-		c.Awaited, c.Served = max(c.Awaited, x.Awaited), max(c.Served, x.Served)
+		c.Awaited, c.Served, c.Overtaken = max(c.Awaited, x.Awaited), max(c.Served, x.Served), max(c.Overtaken, x.Overtaken)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
 		}

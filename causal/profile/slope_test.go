@@ -181,6 +181,20 @@ func TestSlopeNearDeadlines(t *testing.T) {
 
 // Callers of spans that give back what they have waited for before they end are held too late: a
 // slope bounds nothing from above, what the region takes does.
+func TestSlopeOfWhatIsOvertaken(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
+	c.AnswerFromSlopes([]float64{0.1, 0.5})
+	before := slices.Clone(c.Effects)
+	c.Own, c.Overtaken = c.BasePeriod/2, 0.4
+	c.AnswerFromSlopes([]float64{0.1, 0.5})
+	if diff := cmp.Diff(before[0], c.Effects[0]); diff != "" {
+		t.Errorf("at 10 %% (-without +with spans that others overtake):\n%s", diff)
+	}
+	if more := c.Effects[1].Hi - before[1].Hi; math.Abs(more-0.1) > 1e-9 || len(c.Effects[1].Warnings) != 1 {
+		t.Errorf("the bound at 50 %% is higher by %v, want .4 of .5 of .5, and why: %v", more, c.Effects[1].Warnings)
+	}
+}
+
 func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
 	c.Inside, c.Own = true, c.BasePeriod

@@ -71,6 +71,7 @@ type sums struct {
 	awaited     int64
 	helped      int64
 	served      int64
+	overtaken   uint64
 }
 
 // An analysis follows all goroutines and the regions that are open on them.
@@ -136,6 +137,8 @@ func (a *analysis) event(e *trace.Event) {
 			g := a.goroutine(e.Goroutine())
 			g.advance(e.Time())
 			a.end(e.Time(), g, m.Span)
+		case ok && m.Kind == mark.Progress:
+			a.goroutine(e.Goroutine()).pieces++
 		}
 	}
 }
@@ -160,11 +163,14 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	switch other := a.goroutines[by]; {
 	case other == nil || by == id:
 	case from == trace.GoNotExist:
-		g.within = slices.Clone(other.serves())
+		g.within, g.crew = slices.Clone(other.serves()), other.hired()
 	case g.waitsForOthers():
 		other.advance(at)
 		other.helps(g, int64(at-g.waits))
 		other.ends(g, at)
+		other.answer(g)
+	case slices.Contains(forChannel, g.class):
+		other.answer(g)
 	}
 	if g.class = classAfter(s); g.class >= firstReason {
 		g.waits = at
@@ -173,6 +179,7 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 		a.waits.turn(g, at, s.Stack, g.class)
 	}
 	if to == trace.GoNotExist {
+		g.pieces++
 		delete(a.goroutines, id) // a region that is open on it can only end elsewhere
 	}
 }
@@ -230,6 +237,9 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.awaited += r.awaited
 	of.helped += r.helped
 	of.served += r.served
+	if r.overtaken() {
+		of.overtaken++
+	}
 }
 
 func (a *analysis) finish() *Report {
@@ -242,6 +252,7 @@ func (a *analysis) finish() *Report {
 		report.Regions = append(report.Regions, Region{
 			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(),
 			Awaited: time.Duration(s.awaited), Helped: time.Duration(s.helped), Served: time.Duration(s.served),
+			Overtaken: s.overtaken,
 		})
 	}
 	report.sort()

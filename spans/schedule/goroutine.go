@@ -26,6 +26,10 @@ type goroutine struct {
 	helped, served int64
 	given, lent    int64
 
+	crew   *crew  // that it belongs to, nil for none
+	starts *crew  // that it starts now, nil before
+	pieces uint64 // of its work that are done, by progress points passed
+
 	// waiting is what the goroutine waits for since counted, without a region if that does not
 	// count.
 	waiting wait
@@ -52,6 +56,7 @@ type region struct {
 	helped  int64 // what goroutines without regions did while it waited for them, of those it started
 	served  int64 // and of others
 	ended   bool
+	late    bool // it began when the work was done that its goroutine was started for
 }
 
 // advance moves the clocks on.
@@ -123,7 +128,7 @@ func (g *goroutine) worked() (sum int64) {
 }
 
 func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {
-	r := &region{key: key, spanID: s.SpanID, traceID: s.Trace, goroutine: g, start: g.clocks, below: g.clocks, began: at}
+	r := &region{key: key, spanID: s.SpanID, traceID: s.Trace, goroutine: g, start: g.clocks, below: g.clocks, began: at, late: g.crew.isOver()}
 	g.open, g.opened = append(g.open, r), true
 	return r
 }

@@ -73,6 +73,8 @@ var (
 	forGC     = classOf(reasonGC)
 	otherwise = classOf(reasonOther)
 
+	forChannel = []class{classOf(reasonChanReceive), classOf(reasonSelect)}
+
 	forLock = classOf(reasonSync)
 	forCond = classOf(reasonCond)
 	// forOthers are those that another goroutine ends by what it does.

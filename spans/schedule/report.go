@@ -49,6 +49,10 @@ type Region struct {
 	// Served is the same of goroutines that the region has not started: what they do may be the
 	// region's, as that of a pool of workers is, or another's, as that of the holder of a lock.
 	Served time.Duration `json:"served_ns,omitempty"`
+	// Overtaken is the number of regions that were still open when the work that they were started
+	// for was done, as others had answered: of a quorum, or of hedged requests. Whether one counts
+	// depends on how long it takes.
+	Overtaken uint64 `json:"overtaken,omitempty"`
 }
 
 // A Report says where the time went in one window.

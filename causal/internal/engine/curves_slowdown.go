@@ -44,7 +44,7 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			}
 			w := run.workOf(region)
 			c.Inside, c.Awaited, c.Served = w.Queues(all), w.awaited, w.served
-			c.Behind, c.Expiring = w.Behind, experiment.Expiring(experiments, i)
+			c.Overtaken, c.Behind, c.Expiring = w.overtaken, w.Behind, experiment.Expiring(experiments, i)
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			experiment.Widen(c.Effects, all, v.Deprived.Most())

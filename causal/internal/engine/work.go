@@ -26,6 +26,8 @@ type work struct {
 	awaited float64
 	// served is what goroutines without spans did while its spans waited, as a multiple of own.
 	served float64
+	// overtaken is the part of its spans that others have answered in place of.
+	overtaken float64
 }
 
 // A Workload is what regions do, from a recording of the warm-up.
@@ -38,6 +40,7 @@ type Split struct {
 	// awaited is what others waited for a span before its end, and served what goroutines without
 	// spans did while it waited for them, ns.
 	awaited, served float64
+	overtaken       float64 // part of spans
 	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
 	// the ends of a recording more often than others, so that the part is too large where many
 	// wait.
@@ -65,6 +68,7 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 		s := splitOf(r.Self, r.Helped, r.Count)
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
 		s.awaited, s.served = float64(r.Awaited)/float64(r.Count), float64(r.Served)/float64(r.Count)
+		s.overtaken = float64(r.Overtaken) / float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
 	}
 	return all, nil
@@ -153,6 +157,7 @@ func (run *Run) workOf(key profile.Region) work {
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited, w.served = min(1, s.awaited/own), s.served/own
+		w.overtaken = s.overtaken
 	}
 	return w
 }

@@ -194,7 +194,8 @@ const mostElasticity = 1000
 // are what the instances have computed; where none has one, they follow from the slopes.
 func (s slopes) setOn(c *profile.Curve, waits map[string]float64) {
 	c.Slopes = s.found
-	c.Inside, c.Awaited, c.Served, c.Behind = waits == nil || waits["inside"] > 0, waits["awaited"], waits["served"], waits["processor"]
+	c.Inside, c.Awaited, c.Served = waits == nil || waits["inside"] > 0, waits["awaited"], waits["served"]
+	c.Overtaken, c.Behind = waits["overtaken"], waits["processor"]
 	if s.all.visits > 0 {
 		c.Own = seconds(s.all.own / s.all.visits)
 	}
