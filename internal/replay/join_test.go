@@ -3,10 +3,13 @@ package replay
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -27,6 +30,8 @@ type twoServices struct {
 	shop, stock foreign
 	all         script
 	ids         uint64
+	// There is which of the requests come before the service is done with the one before; 0 for none.
+	there, asked, watchers int64
 }
 
 const (
@@ -84,13 +89,43 @@ func (a *twoServices) span(p *foreign, at, until, g int64, name string, parent, 
 	return id
 }
 
+// served has a goroutine of the service begin with a request, and end it when that is answered and it
+// has nothing to do any more. A watcher of the connection is started for each, and ends with it, as
+// in net/http.
+func (a *twoServices) served(from, answered, idle, g int64) {
+	const siteWatch, siteEnd = 4, 5
+	p := &a.stock
+	a.watchers++
+	watcher := carts + a.watchers
+	a.all.add(from, func(at int64) { p.Create(p.on(at), watcher, g) })
+	a.all.add(from+5500, func(at int64) {
+		p.Start(p.on(at), watcher, g%2)
+		p.Wait(p.on(at+500), watcher, siteWatch)
+	})
+	if idle > answered {
+		a.wait(p, answered, idle, g, 2, trace.WaitTimer)
+	}
+	a.all.add(idle+1500, func(at int64) {
+		p.Ready(p.on(at), watcher, g)
+		p.Wait(p.on(at+200), g, siteEnd)
+		p.Start(p.on(at+400), watcher, g%2)
+		p.Ready(p.on(at+600), g, watcher)
+		p.End(p.on(at+800), watcher)
+		p.Start(p.on(at+1000), g, g%2)
+	})
+}
+
 // play records until a time of the first process.
 func (a *twoServices) play(t *testing.T, end int64) []*trace.Recording {
 	t.Helper()
 	for g := range int64(carts) {
+		late := false // the service takes the request when it is done with the one before
 		for at := g*ms + 10_000; at < end; {
 			asks := at + rendering + 10_000
 			came := asks + 5000 + onTheWay
+			if late {
+				came += 20_000
+			}
 			selected := came + 10_000 + selecting
 			back := selected + 10_000 + onTheWay
 			cart := a.span(&a.shop, at, back+10_000, g, "GET /cart", 0, 0)
@@ -99,12 +134,25 @@ func (a *twoServices) play(t *testing.T, end int64) []*trace.Recording {
 			a.wait(&a.shop, asks+5000, back, g, 3, trace.WaitNetwork)
 			items := a.span(&a.stock, came+3000, selected+5000, g, "GET /items", 0, call)
 			a.span(&a.stock, came+5000, selected+3000, g, "SELECT items", items, 0)
-			a.goesOn(&a.stock, came, g)
+			if !late {
+				a.goesOn(&a.stock, came, g)
+			}
 			a.wait(&a.stock, came+7000, selected, g, 2, trace.WaitTimer)
-			a.all.add(selected+8000, func(at int64) {
-				a.stock.Add(trace.Event{Kind: trace.EvWait, At: a.stock.on(at), G: a.stock.Goroutine(g), By: trace.NoWaker, Site: 1, Arg: trace.WaitNetwork})
-			})
+			a.asked++
+			late = a.there > 0 && a.asked%a.there == 0
 			at = back + 20_000
+			idle := selected + 6000
+			if late {
+				idle = at + rendering + onTheWay + 30_000
+			}
+			if a.there > 0 {
+				a.served(came+2000, selected+6000, idle, g)
+			}
+			if !late {
+				a.all.add(selected+9000, func(at int64) {
+					a.stock.Add(trace.Event{Kind: trace.EvWait, At: a.stock.on(at), G: a.stock.Goroutine(g), By: trace.NoWaker, Site: 1, Arg: trace.WaitNetwork})
+				})
+			}
 		}
 	}
 	for i, x := range a.all {
@@ -152,6 +200,40 @@ func TestJoin(t *testing.T) {
 		if v := got["SELECT items"]; math.Abs(v-0.33) > 0.01 {
 			t.Errorf("offset %d, drift %g: SELECT items half as long brings %.3f of the time between carts, want 0.33; of %v", tc.offset, tc.drift, v, got)
 		}
+	}
+}
+
+// TestJoinTakesWhatIsThere has every third request come before the service is done with the one
+// before. It is taken all the same, and what the service starts for it goes with it: whoever does its
+// work in the replay would wait for that for ever.
+func TestJoinTakesWhatIsThere(t *testing.T) {
+	a := newTwoServices(0, 0)
+	a.there = 3
+	rec, err := trace.Join([]string{"shop", "stock"}, a.play(t, 2e9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := infer.NewProgram(rec, true)
+	items := int32(slices.Index(rec.Regions, trace.Region{Scope: "shop", Name: "GET /items"}))
+	requests := 0
+	for _, l := range p.Lists {
+		taken, started := false, false
+		for _, o := range l.Ops {
+			switch {
+			case o.Kind == model.OpReceive && o.Head:
+				taken, started = true, false
+			case o.Kind == model.OpSpawn && taken:
+				started = true
+			case o.Kind == model.OpOpen && rec.Spans[o.Arg].Region == items:
+				if requests++; !started {
+					t.Fatalf("request %d: taken %v, and behind that its watcher is started %v; want both", requests, taken, started)
+				}
+				taken, started = false, false
+			}
+		}
+	}
+	if requests < 500 {
+		t.Errorf("%d requests, want one for each 4 ms", requests)
 	}
 }
 

@@ -81,6 +81,9 @@ func connect(p *model.Program) {
 			c.answer(c.opened[client], c.opened[i], c.closed[i])
 		}
 	}
+	for _, at := range c.there {
+		c.joinAt(at[0], at[1])
+	}
 	// What spans show is better known than what times show, and comes first.
 	if p.Rec.Uses(ruleSockets) {
 		c.wire()
@@ -111,8 +114,9 @@ type connector struct {
 	// order.
 	pools   map[pool]int32
 	insert  map[int32][]insertion
-	inside  map[int32]bool // segments whose work begins with an op that is inserted
-	readers []int32        // of sites: number of the place where connections are read
+	inside  map[int32]bool   // segments whose work begins with an op that is inserted
+	there   [][2]model.Place // opens of clients and servers whose requests came before these waited
+	readers []int32          // of sites: number of the place where connections are read
 	joined  map[listener]bool
 }
 
@@ -144,11 +148,19 @@ const flush = 50_000
 // request joins the server's wait for a request with the client's span. Both are places of OpOpen.
 // The wait is found going back from the server's open, cond.Within ops at most in each list: by one
 // hand-over from a reader (a token), or to the goroutine that started this one, three goroutines at
-// most. The wait must have ended behind the client's open. Without such a wait the server's span
-// begins when its goroutine comes to it, by what else that waits for.
+// most. The wait must have ended behind the client's open. Without such a wait the bytes had come
+// already, as with a second request in one read, or while the server was not done with the one
+// before.
 func (c *connector) request(client, server model.Place) {
-	sent := c.op(client).At
-	at := server
+	if at, ok := c.wait(server, c.op(client).At); ok {
+		c.join(client, at)
+		return
+	}
+	c.there = append(c.there, [2]model.Place{client, server})
+}
+
+// wait returns where a server waited for a request that was sent at a time, ns.
+func (c *connector) wait(at model.Place, sent int64) (model.Place, bool) {
 	// net/http reads on the goroutine that serves; gRPC has a reader, which starts or wakes the one
 	// that serves. Behind the wait of the reader there is no further hop.
 	for hops := range 3 {
@@ -161,8 +173,7 @@ func (c *connector) request(client, server model.Place) {
 				break
 			}
 			if (o.Kind == model.OpOut && o.Reason == trace.WaitNetwork) && o.At > sent {
-				c.join(client, model.Place{List: at.List, Op: k})
-				return
+				return model.Place{List: at.List, Op: k}, true
 			}
 			if o.Kind == model.OpWait && o.Reason != trace.WaitMutex && o.At > sent && hops == 0 && c.wakers[o.Arg].List >= 0 { // a reader hands it over
 				at = c.wakers[o.Arg]
@@ -173,26 +184,28 @@ func (c *connector) request(client, server model.Place) {
 		if found {
 			continue
 		}
-		// No wait before the span: the bytes had come already, as with a second request in one
-		// read.
-		if hops == 0 && (l.Serves >= 0 || !l.Born || l.Spawned.List < 0) {
-			c.joinAt(client, server) // it was there already
-			return
-		}
-		if !l.Born || l.Spawned.List < 0 {
-			return
+		if hops == 0 && l.Serves >= 0 || !l.Born || l.Spawned.List < 0 {
+			break
 		}
 		at = l.Spawned // a goroutine for each request
 	}
+	return at, false
 }
 
 // joinAt has the server take the request before its span begins, without a wait. It needs to know
-// the pool that the server is of, by a wait that was joined before; without one nothing is done.
-// The segment begins with the receive that is put in, see inside.
+// the pool that the server is of, by a wait that was joined. Without one the server's span begins
+// when its goroutine comes to it, by what else that waits for.
+// What the goroutine starts just before the span is for this request, too, such as one that watches
+// the connection. The segment begins with the receive that is put in, see inside.
 func (c *connector) joinAt(client, server model.Place) {
 	l := &c.p.Lists[server.List]
 	if l.Serves < 0 {
 		return
+	}
+	for k := server.Op - 1; k >= 0 && (l.Ops[k].Kind == model.OpRun || l.Ops[k].Kind == model.OpSpawn); k-- {
+		if l.Ops[k].Kind == model.OpSpawn {
+			server.Op = k
+		}
 	}
 	o := l.Ops[server.Op]
 	c.p.Segments = append(c.p.Segments, model.Place{List: server.List, Op: server.Op - 1})
