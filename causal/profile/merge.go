@@ -46,6 +46,11 @@ func Merge(profiles ...Profile) Profile {
 	m.PlanID = strings.Join(distinct(profiles, func(p Profile) []string { return []string{p.PlanID} }), ", ")
 	m.Notes = distinct(profiles, func(p Profile) []string { return p.Notes })
 	m.Curves = mergeCurves(profiles)
+	for _, c := range m.Curves {
+		if c.Own > 0 {
+			m.Notes = slices.DeleteFunc(m.Notes, func(note string) bool { return note == c.Region.Unseen() })
+		}
+	}
 	m.Tallies = mergeTallies(profiles)
 	m.Waiting = mergeWaiting(profiles)
 	m.Waits, m.Tails = mergeWaits(profiles), mergeTails(profiles)

@@ -81,6 +81,18 @@ func TestMergeOfDifferentPlans(t *testing.T) {
 	}
 }
 
+// One process has spans of a region, the other one does not.
+func TestMergeOfUnseen(t *testing.T) {
+	a, b := runOf(1, .1, .1, .1, .1, .1, .1), runOf(2, .3, .3, .3, .3, .3, .3)
+	other := Region{Name: "nowhere"}
+	a.Curves[0].Mode, b.Curves[0].Mode, b.Curves[0].Own = ModeSlowdown, ModeSlowdown, time.Second
+	a.Notes = []string{other.Unseen(), a.Curves[0].Region.Unseen()}
+	b.Notes = []string{other.Unseen()}
+	if diff := cmp.Diff([]string{other.Unseen()}, Merge(a, b).Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
 func TestMergeOfWithheld(t *testing.T) {
 	good, bad := runOf(1, .1, .1, .1, .1, .1, .1), runOf(2, .9, .9, .9, .9, .9, .9)
 	bad.Curves[0].Effects[0] = bad.Curves[0].Effects[0].Withhold(told("a reason"))

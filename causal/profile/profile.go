@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -17,6 +18,12 @@ type Region struct {
 
 // String returns the name.
 func (r Region) String() string { return r.Name }
+
+// Unseen is the note of a process that holds a plan by the clock and has no spans of the region.
+// [Merge] leaves it out where another process has.
+func (r Region) Unseen() string {
+	return fmt.Sprintf("no span seen of region %q: a plan by the clock names its scope, too", r.Name)
+}
 
 // A Metric is what of a progress point answers to a speed-up.
 type Metric string

@@ -128,7 +128,7 @@ func (run *Run) unseen(regions []profile.Region) (notes []string) {
 	}
 	for _, key := range regions {
 		if c := classes.Known(key); c == nil || c.Count.Load() == 0 {
-			notes = append(notes, fmt.Sprintf("no span seen of region %q: a plan by the clock names its scope, too", key))
+			notes = append(notes, key.Unseen())
 		}
 	}
 	return notes
