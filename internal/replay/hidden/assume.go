@@ -127,19 +127,26 @@ func (t *Traces) alike(gaps []gap) [][]int32 {
 	var slots []int32
 	between := map[int32]map[int32]bool{} // by slot: pairs of landmarks
 	apart := map[[2]int32]bool{}          // slots that one gap has both of
+	lastIn := make([]int, len(t.slots))   // by slot: the gap that has it, from 1
+	var here []int32                      // the slots of a gap, which may have one thousands of times
 	for i := range gaps {
 		g := &gaps[i]
-		for n, a := range g.actions {
+		here = here[:0]
+		for _, a := range g.actions {
 			x := t.actions[a].slot
+			if lastIn[x] == i+1 {
+				continue
+			}
+			lastIn[x] = i + 1
 			if between[x] == nil {
 				between[x] = map[int32]bool{}
 				slots = append(slots, x)
 			}
 			between[x][g.pair] = true
-			for _, b := range g.actions[:n] {
-				y := t.actions[b].slot
+			for _, y := range here {
 				apart[[2]int32{x, y}], apart[[2]int32{y, x}] = true, true
 			}
+			here = append(here, x)
 		}
 	}
 	// Each slot joins the first set with all of which it may be one, and with some of which it
