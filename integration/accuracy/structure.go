@@ -34,6 +34,7 @@ var rebuilds = map[string][]rebuilt{
 	"fanin":          {roomier(32)},
 	"pool":           {largerPool(2), largerPool(4), largerPool(6)},
 	"heterogeneous":  {largerPool(2), largerPool(5)},
+	"workers":        {moreWorkers(1), moreWorkers(3), moreWorkers(4)},
 	"mutex_io":       {splitLock(inPrograms+"mutexes*", 2), splitLock(inPrograms+"mutexes*", 4)},
 	"some_lock":      {splitLock(inPrograms+"someLock*", 4)},
 	"mutex_cpu":      {moreProcs(1, 2), moreProcs(2, 1)},
@@ -50,6 +51,10 @@ func roomier(n int) rebuilt {
 
 func largerPool(n int) rebuilt {
 	return rebuilt{fmt.Sprintf("pool to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Room: n}}
+}
+
+func moreWorkers(n int) rebuilt {
+	return rebuilt{fmt.Sprintf("workers to=%d", n), workloads.Shape{}, workloads.Shape{Workers: n}, replay.Question{Workers: inPrograms, Number: n}}
 }
 
 func splitLock(at string, n int) rebuilt {

@@ -82,7 +82,11 @@ func hotrod4() program {
 	p.name, p.about = "hotrod4", "Jaeger's HotROD, each of four services in a process; eight clients in another"
 	p.services = []string{"frontend", "customer", "driver", "route"}
 	p.speedups = []float64{0.1, 0.25, 0.5}
-	p.variants = []variant{{"no mutex around the database", []string{"--fix-disable-db-conn-mutex"}, replay.Question{Free: "*tracing.(*Mutex).Lock*"}}}
+	p.variants = []variant{
+		{"no mutex around the database", []string{"--fix-disable-db-conn-mutex"}, replay.Question{Free: "*tracing.(*Mutex).Lock*"}},
+		{"six workers for routes", []string{"--fix-route-worker-pool-size", "6"}, replay.Question{Workers: "*pool.(*Pool).Execute*", Number: 6}},
+		{"two workers for routes", []string{"--fix-route-worker-pool-size", "2"}, replay.Question{Workers: "*pool.(*Pool).Execute*", Number: 2}},
+	}
 	return p
 }
 

@@ -153,12 +153,15 @@ func (c cell) claimsTogether(p program) error {
 
 // underPlan has a plan run, and returns what it cost.
 func (s *process) underPlan(ctx context.Context, l lab, limits string, profiles map[string]profile.Profile) (c cost, err error) {
-	o := l.settings
-	o.window = l.plans.duration / looks
+	o, lasts := l.settings, l.plans.duration
+	if s.processes() > 1 && limits == defaultLimits {
+		lasts *= 2 // by the clock, all rest for as long as the limits ask of a region that is all of the time
+	}
+	o.window = lasts / looks
 	if c.before, err = s.load(ctx, o, looks/2); err != nil {
 		return c, err
 	}
-	text, err := s.planText(l.mode, limits, l.plans.duration, l.speedups)
+	text, err := s.planText(l.mode, limits, lasts, l.speedups)
 	if err != nil {
 		return c, err
 	}

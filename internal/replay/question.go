@@ -26,8 +26,8 @@ const QuestionScope = "question"
 // A Question asks what would be if the program were built in another way. Locks and channels are
 // named by patterns of where goroutines wait for them: a function, function:line or file.go:line,
 // in which * stands for any characters. A name that several have means all of them. Exactly one of
-// the fields is used, with Into or Room beside: of several that are set it is the first one of
-// Procs, Free, Split and Capacity. Nothing is checked: what is not in the program is not answered.
+// the fields is used, with Into, Room or Number beside: of several that are set it is the first one
+// of Procs, Free, Split, Capacity and Workers. Nothing is checked: what is not in the program is not answered.
 type Question struct {
 	// Faster are regions that are faster at the same time, or slower where By is below 0.
 	Faster []Speedup
@@ -46,6 +46,10 @@ type Question struct {
 	// on them must be in the recording.
 	Capacity string
 	Room     int
+	// Workers names channels whose elements Number goroutines work on, each from a receive to the
+	// next, as in a pool of workers.
+	Workers string
+	Number  int
 }
 
 // String returns the change in words. It identifies the question: two with the same words are one.
@@ -59,6 +63,8 @@ func (q Question) String() string {
 		return fmt.Sprintf("the lock at %s split in %d", q.Split, q.Into)
 	case q.Capacity != "":
 		return fmt.Sprintf("the channel at %s with room for %d", q.Capacity, q.Room)
+	case q.Workers != "":
+		return fmt.Sprintf("%d workers for the channel at %s", q.Number, q.Workers)
 	}
 	parts := make([]string, len(q.Faster))
 	for i, f := range q.Faster {
@@ -89,6 +95,9 @@ func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 		return x, sim.Change{}, ok
 	case q.Capacity != "":
 		x, ok := doubt.Roomier(p, q.Capacity, q.Room)
+		return x, sim.Change{}, ok
+	case q.Workers != "":
+		x, ok := doubt.Staffed(p, q.Workers, q.Number)
 		return x, sim.Change{}, ok
 	}
 	c := sim.Change{Factors: map[int32]float64{}}

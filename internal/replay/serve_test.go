@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/mark"
+	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -224,5 +227,33 @@ func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 		if got := answer(rec, t, "done", speedup.region, speedup.by); !isNear(got, want, 0.02) {
 			t.Errorf("%s %.0f %% faster: %.3f less time between visits, want %.3f", speedup.region, 100*speedup.by, got, want)
 		}
+	}
+}
+
+// TestWorkers asks about another number of workers than were recorded.
+func TestWorkers(t *testing.T) {
+	const end = 1500 * ms
+	base := office{clients: 6, workers: 2, think: 1, query: 1}
+	c := &caller{Recorder: trace.NewRecorder(0, 16)}
+	was := base.run(c, end)
+	rec := c.recording(t, end)
+	p := infer.NewProgram(rec, true)
+	usual := sim.Simulate(p, sim.Change{}, end)
+	for _, workers := range []int{1, 3, 6} {
+		other := base
+		other.workers = workers
+		want := 1 - float64(was)/float64(other.run(nil, end))
+		x, change, ok := Question{Workers: "main.work", Number: workers}.on(p)
+		if !ok {
+			t.Fatal("no workers found")
+		}
+		o := sim.Simulate(x, change, end)
+		got := 1 - doubt.Period(o.Visits[0], end)/doubt.Period(usual.Visits[0], end)
+		if !isNear(got, want, 0.02) {
+			t.Errorf("%d workers: %.3f less time between visits, want %.3f", workers, got, want)
+		}
+	}
+	if _, _, ok := (Question{Workers: "main.query", Number: 3}).on(p); ok {
+		t.Error("clients, who wait for answers, are taken for workers")
 	}
 }

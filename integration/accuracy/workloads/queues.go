@@ -199,7 +199,7 @@ func workers(ctx context.Context, p *Program) {
 	}
 	jobs := newChannel[job](p.Types, 2)
 	var servers sync.WaitGroup
-	for range 2 {
+	for range p.workers() {
 		servers.Go(func() {
 			for j, ok := jobs.Receive(); ok; j, ok = jobs.Receive() {
 				in, span := p.tracer.Start(j.ctx, "job")

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"sync"
 )
@@ -9,6 +10,7 @@ import (
 // usual way.
 type Shape struct {
 	Capacity int // of the channel, or of the pool; 0 for the usual
+	Workers  int // of the pool; 0 for two
 	Parts    int // into which the lock is split; 0 for one
 	Procs    int // GOMAXPROCS; 0 for as many as there are
 }
@@ -20,6 +22,9 @@ func (s Shape) room(usual int) int {
 	}
 	return usual
 }
+
+// workers are those of a pool.
+func (s Shape) workers() int { return cmp.Or(s.Workers, 2) }
 
 // locks are the parts of the program's lock.
 func (s Shape) locks(t Types) parts {

@@ -9,7 +9,7 @@ import (
 )
 
 // A question about structure asks what another build would bring: a lock split in several (lock
-// striping, sharding), or a pool of another size. No recording can contradict a structure that was
+// striping, sharding), or a pool of another size, of elements or of goroutines. No recording can contradict a structure that was
 // not there. So where a doubt would leave bounds alone of a faster region, such an answer is
 // withheld.
 
@@ -97,6 +97,29 @@ func Roomier(p *model.Program, pattern string, room int) (*model.Program, bool) 
 		}
 		o.Capacity = room
 		found = true
+	}
+	return x, found
+}
+
+// Staffed has another number of goroutines serve channels: workers, which come back to the same
+// receive again and again, so that work travels with the elements. Of fewer than in the recording
+// as many leave as they come back and find none. It returns false if there is no such channel where
+// the pattern shows; p is not changed.
+func Staffed(p *model.Program, pattern string, number int) (*model.Program, bool) {
+	x := p.Rewritten()
+	found := false
+	for object := range p.ObjectsAt(pattern) {
+		o := &x.Objects[object]
+		servers := int32(0)
+		for i := range x.Lists {
+			if l := &x.Lists[i]; l.Serves == object && l.Station == 0 && !l.Born {
+				o.Server = int32(i)
+				servers++
+			}
+		}
+		if servers > 0 && o.Hires == 0 {
+			o.Staff, found = int32(number)-servers, true
+		}
 	}
 	return x, found
 }

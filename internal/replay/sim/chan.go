@@ -43,7 +43,7 @@ func (s *Simulation) serveOn(i, proc int32, o *instruction) bool {
 	case o.ref > 0:
 		done = s.attend(i, proc, o.ref)
 	default:
-		if r.element, done = s.receive(b, proc); !done {
+		if r.element, done = s.receive(b, proc); !done && !b.leaves() {
 			b.others.push(i)
 		}
 	}
@@ -88,12 +88,15 @@ func (s *Simulation) send(b *object, element, proc int32) bool {
 // hire has one more goroutine serve, if there are elements and none that waits for them. Runners may
 // move in memory meanwhile.
 func (s *Simulation) hire(b *object) {
-	if b.hires == 0 || b.count == 0 || len(s.runners) >= maxRunners {
-		return
+	if b.hires > 0 && b.count > 0 {
+		s.serveAlso(b.hires - 1)
 	}
-	list := b.hires - 1
+}
+
+// serveAlso has one more goroutine serve as a list does, first with an element that is there.
+func (s *Simulation) serveAlso(list int32) {
 	at := s.x.idle[list]
-	if at < 0 || s.code[at].ref > 0 {
+	if at < 0 || s.code[at].ref > 0 || len(s.runners) >= maxRunners {
 		return
 	}
 	started := s.started[list] // by the program itself

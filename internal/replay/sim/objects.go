@@ -28,6 +28,7 @@ type object struct {
 	cap   int32
 	owed  int32 // elements that have been taken before they were sent, each given up by a later send
 	hires int32 // see model.ObjectInfo
+	staff int32 // goroutines that have yet to leave, below 0
 	// unordered means that any of the waiting goroutines is served next.
 	unordered bool
 	queue     queue // runners that wait: for the lock, to write, join, send, meet, or be taken
@@ -49,7 +50,7 @@ func (b *object) begin(o *model.ObjectInfo) {
 	b.others.reset()
 	b.elements.reset()
 	*b = object{
-		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, hires: o.Hires, unordered: o.Unordered, cap: o.Capacity,
+		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, hires: o.Hires, staff: min(0, o.Staff), unordered: o.Unordered, cap: o.Capacity,
 		queue: b.queue, others: b.others, elements: b.elements, pace: o.Pace, lasts: o.Lasts, since: o.Since,
 	}
 	b.elements.all = append(append(b.elements.all, o.Elements...), o.Tickets...)
@@ -204,10 +205,20 @@ func (s *Simulation) takeElement(b *object, i, proc int32, o *instruction) (done
 		r.pc++
 		return true, true
 	}
-	if !done {
+	if !done && !(o.head && b.leaves()) {
 		b.others.push(i)
 	}
 	return done, false
+}
+
+// leaves reports whether a goroutine that serves waits for no further element, as there are fewer
+// of them than in the recording.
+func (b *object) leaves() bool {
+	if b.staff == 0 {
+		return false
+	}
+	b.staff++
+	return true
 }
 
 // grant gives a runner what it waits for, by a runner on a processor or, with -1, by something

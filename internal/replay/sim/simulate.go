@@ -84,6 +84,11 @@ func (s *Simulation) begin() {
 		s.runners[p.current].state = onProc
 		s.step(q)
 	}
+	for i := range s.P.Objects {
+		for range s.P.Objects[i].Staff {
+			s.serveAlso(s.P.Objects[i].Server)
+		}
+	}
 }
 
 // run has one happening after the other happen, until that time, ns, or until nothing is left to

@@ -19,7 +19,7 @@ type asked struct {
 
 const questionHelp = `
 Traces, and programs that run, also tell what would be if the program were built in another way: by -procs, -free, -split, -capacity,
--together and -slower. Locks and channels are named by where goroutines wait for them, as function, function:line or
+-workers, -together and -slower. Locks and channels are named by where goroutines wait for them, as function, function:line or
 file.go:line, in which * stands for any characters.
 `
 
@@ -46,6 +46,10 @@ func (w *whatif) questionFlags() {
 	add("capacity", "`channel=n` to ask about with room for n elements", func(text string) (replay.Question, error) {
 		name, n, err := named(text, 0, 1<<30)
 		return replay.Question{Capacity: name, Room: n}, err
+	})
+	add("workers", "`channel=n` to ask about with n goroutines that work on its elements", func(text string) (replay.Question, error) {
+		name, n, err := named(text, 1, 4096)
+		return replay.Question{Workers: name, Number: n}, err
 	})
 	w.Func("together", "`region,region` to ask about as faster at once, by each of the speed-ups, or 25 and 50 %", func(text string) error {
 		w.asked.together = strings.Split(text, ",")
