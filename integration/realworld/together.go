@@ -20,7 +20,8 @@ func (s *process) predictTogether(ctx context.Context, o settings) (p profile.Pr
 	return p, text, t, err
 }
 
-// studyTogether asks joined recordings, as many as predict takes.
+// studyTogether asks joined recordings, as many as predict takes, and twice as long: what several
+// processes do for a request takes longer.
 func (s *process) studyTogether(ctx context.Context, o settings, c replay.StudyConfig) (p profile.Profile, t *tally, err error) {
 	study, err := replay.NewStudy(c)
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *process) studyTogether(ctx context.Context, o settings, c replay.StudyC
 	var result replay.Result
 	for i := 0; i < o.windows || i < 2*o.windows && !result.Enough(); i++ {
 		var texts [][]byte
-		if err := s.undisturbed(t, func() (err error) { texts, err = s.traces(ctx, o.record); return err }); err != nil {
+		if err := s.undisturbed(t, func() (err error) { texts, err = s.traces(ctx, 2*o.record); return err }); err != nil {
 			return p, nil, err
 		}
 		rec, err := s.join(texts)
