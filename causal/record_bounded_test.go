@@ -49,7 +49,7 @@ func TestAnalysisIsBounded(t *testing.T) {
 			}
 		}
 	})
-	w, err := record.Take(t.Context(), 3*time.Second, thoroughly(4, 1)<<20)
+	w, err := record.Take(t.Context(), 3*time.Second, thoroughly(4096, 512)<<10)
 	stop.Store(true)
 	wg.Wait()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -67,7 +68,11 @@ func wordsOf(t testing.TB, h *hdr.Histogram, version, word int) string {
 func TestLowestVersions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	thousandths := []uint64{100, 1_000, 5_000, 25_000, 50_000, 75_000, 90_000, 99_000, 99_900}
-	for round := range 60 {
+	rounds := 12
+	if *thorough.Rounds {
+		rounds = 60
+	}
+	for round := range rounds {
 		lowest, digits := 1+rng.Int64N(1<<rng.IntN(20)), 1+round%5
 		if round > 5 {
 			digits = min(digits, 4) // 5 take time

@@ -205,7 +205,7 @@ func (s *Simulation) takeElement(b *object, i, proc int32, o *instruction) (done
 		r.pc++
 		return true, true
 	}
-	if !done && !(o.head && b.leaves()) {
+	if !done && (!o.head || !b.leaves()) {
 		b.others.push(i)
 	}
 	return done, false
