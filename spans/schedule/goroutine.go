@@ -57,6 +57,7 @@ type region struct {
 	served  int64 // and of others
 	ended   bool
 	late    bool // it began when the work was done that its goroutine was started for
+	answers bool // its goroutine has ended a wait of the starter meanwhile
 }
 
 // advance moves the clocks on.

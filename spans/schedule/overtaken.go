@@ -33,14 +33,19 @@ func (c *crew) isOver() bool {
 
 // answer notes that the goroutine ends a wait of another one.
 func (g *goroutine) answer(other *goroutine) {
-	if g.crew != nil && g.crew.starter == other && slices.Contains(forChannel, other.class) {
-		g.crew.answers = true
+	if g.crew == nil || g.crew.starter != other || !slices.Contains(forChannel, other.class) {
+		return
+	}
+	g.crew.answers = true
+	for _, r := range g.open {
+		r.answers = true
 	}
 }
 
 // overtaken reports whether others have answered in a region's place: it has begun before the piece
-// of work was done, and ends after that. Where none answers, nothing waits for the crew.
+// of work was done, and ends after that, without an answer of its own, as one that ends by defer
+// has. Where none answers, nothing waits for the crew.
 func (r *region) overtaken() bool {
 	c := r.goroutine.crew
-	return !r.late && c.isOver() && c.answers
+	return !r.late && !r.answers && c.isOver() && c.answers
 }

@@ -37,6 +37,17 @@ func TestOvertaken(t *testing.T) {
 		time.Sleep(3 * unit)
 	})
 	timed(t.Context(), tr, "fans out", func(ctx context.Context) { ask(ctx, []string{"one", "two"}, 2) })
+	timed(t.Context(), tr, "takes", func(ctx context.Context) {
+		answer := make(chan int)
+		all.Go(func() {
+			timed(ctx, tr, "answers before its end", func(context.Context) {
+				time.Sleep(unit)
+				answer <- 1
+				time.Sleep(unit)
+			})
+		})
+		<-answer
+	})
 	timed(t.Context(), tr, "leaves", func(ctx context.Context) {
 		all.Go(func() { timed(ctx, tr, "audit", func(context.Context) { time.Sleep(unit) }) })
 		all.Go(func() {
