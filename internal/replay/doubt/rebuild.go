@@ -9,9 +9,9 @@ import (
 )
 
 // A question about structure asks what another build would bring: a lock split in several (lock
-// striping, sharding), or a pool of another size, of elements or of goroutines. No recording can contradict a structure that was
-// not there. So where a doubt would leave bounds alone of a faster region, such an answer is
-// withheld.
+// striping, sharding), or a pool of another size, of elements or of goroutines. No recording can
+// contradict a structure that was not there. So where a doubt would leave bounds alone of a faster
+// region, such an answer is withheld.
 
 // Split has goroutines take one of several locks in the place of one: any, as if by what they work
 // on. In turn they would keep out of each other's way, and lock striping would look better than it

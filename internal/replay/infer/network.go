@@ -65,25 +65,7 @@ func connect(p *model.Program) {
 			}
 		}
 	}
-	// A server's span has its parent by the span ID that came with the request, -1 for one of
-	// another process. A client's span that began before the window is not in a list.
-	for i, s := range p.Rec.Spans {
-		p.Rec.RestsAt(i)
-		if s.Remote == 0 || parents[s.Remote] < 0 {
-			continue
-		}
-		client := parents[s.Remote]
-		if c.opened[client].List < 0 || c.opened[i].List < 0 {
-			continue
-		}
-		c.request(c.opened[client], c.opened[i])
-		if c.closed[i].List >= 0 {
-			c.answer(c.opened[client], c.opened[i], c.closed[i])
-		}
-	}
-	for _, at := range c.there {
-		c.joinAt(at[0], at[1])
-	}
+	c.joinSpans(parents)
 	// What spans show is better known than what times show, and comes first.
 	if p.Rec.Uses(ruleSockets) {
 		c.wire()
@@ -100,6 +82,28 @@ func connect(p *model.Program) {
 				o.Kind, o.Site = model.OpRun, 0
 			}
 		}
+	}
+}
+
+// joinSpans joins each server's span with its parent, by the span ID that came with the request; -1 is
+// one of another process. A client's span that began before the window is not in a list.
+func (c *connector) joinSpans(parents map[uint64]int32) {
+	for i, s := range c.p.Rec.Spans {
+		c.p.Rec.RestsAt(i)
+		if s.Remote == 0 || parents[s.Remote] < 0 {
+			continue
+		}
+		client := parents[s.Remote]
+		if c.opened[client].List < 0 || c.opened[i].List < 0 {
+			continue
+		}
+		c.request(c.opened[client], c.opened[i])
+		if c.closed[i].List >= 0 {
+			c.answer(c.opened[client], c.opened[i], c.closed[i])
+		}
+	}
+	for _, at := range c.there {
+		c.joinAt(at[0], at[1])
 	}
 }
 
