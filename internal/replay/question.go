@@ -27,7 +27,8 @@ const QuestionScope = "question"
 // named by patterns of where goroutines wait for them: a function, function:line or file.go:line,
 // in which * stands for any characters. A name that several have means all of them. Exactly one of
 // the fields is used, with Into, Room or Number beside: of several that are set it is the first one
-// of Procs, Free, Split, Capacity and Workers. Nothing is checked: what is not in the program is not answered.
+// of Procs, Free, Split, Capacity and Workers. Nothing is checked: what is not in the program is
+// not answered.
 type Question struct {
 	// Faster are regions that are faster at the same time, or slower where By is below 0.
 	Faster []Speedup
