@@ -206,8 +206,8 @@ func WithResource(r *resource.Resource) Option {
 // see [Profiler.ViewerURL]. An address that is not loopback is an error. A port in use is logged,
 // and there is no viewer. The token in the file that OTELPROF_VIEWER_TOKEN_FILE names is that of
 // [viewer.WithToken], and OTELPROF_PROMETHEUS the address of [viewer.WithPrometheus], unless an
-// option gives another. OTELPROF_VIEWER=off overrules this option. Default: OTELPROF_VIEWER; if that
-// is not set, no viewer.
+// option gives another. OTELPROF_VIEWER=off overrules this option. Default: OTELPROF_VIEWER; if
+// that is not set, no viewer.
 func WithViewer(addr string, opts ...viewer.Option) Option {
 	return optionFunc(func(c config) config {
 		if addr == "" {
@@ -220,8 +220,8 @@ func WithViewer(addr string, opts ...viewer.Option) Option {
 
 // WithDataDir writes traces, metrics and logs to files in this folder, see package exporter, of 320
 // MiB each at most: the oldest go. A folder that is missing is made, for the owner alone. One that
-// cannot be made or written to is logged, and there are no files. Default: OTELPROF_DATA_DIR; if that
-// is not set, no files.
+// cannot be made or written to is logged, and there are no files. Default: OTELPROF_DATA_DIR; if
+// that is not set, no files.
 func WithDataDir(dir string) Option {
 	return optionFunc(func(c config) config {
 		if dir == "" {

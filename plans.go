@@ -65,7 +65,8 @@ func WithPlanURL(url string, opts ...remote.EndpointOption) Option {
 
 // WithOpAMP takes the plan from an OpAMP server, and reports the plan's status to it. The program
 // must import package causal/remote/opamp, since protobuf and WebSocket come along; _ will do. The
-// token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is not set, no connection.
+// token is as in [WithPlanURL]. Default: OTELPROF_OPAMP_ENDPOINT; if that is not set, no
+// connection.
 func WithOpAMP(url string, opts ...remote.EndpointOption) Option {
 	return optionFunc(func(c config) config {
 		if url == "" {

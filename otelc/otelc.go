@@ -12,16 +12,16 @@
 //		_ "go.opentelemetry.io/otelc/instrumentation/runtime"
 //	)
 //
-// otelc go build then puts a call of [Start] at the beginning of main. All is set by the environment,
-// see package otelprof: OTELPROF_VIEWER=127.0.0.1:8080 serves the page. With otelc's own start beside
-// it, whichever comes first counts, since otelc ignores all calls of otel.SetTracerProvider but the
-// first; [otelprof.Setup] then logs that it is not ours.
+// otelc go build then puts a call of [Start] at the beginning of main. All is set by the
+// environment, see package otelprof: OTELPROF_VIEWER=127.0.0.1:8080 serves the page. With otelc's
+// own start beside it, whichever comes first counts, since otelc ignores all calls of
+// otel.SetTracerProvider but the first; [otelprof.Setup] then logs that it is not ours.
 //
 // A build by otelprof build cannot go through otelc: it resolves what it adds without the flags of
 // the build, so that go build -overlay ends in a fingerprint mismatch of the linker.
 //
-// The rule is otelc.yaml, in the form of otelc 1.0. The module needs github.com/otelprof/otelprof in
-// its go.mod; go mod tidy adds it.
+// The rule is otelc.yaml, in the form of otelc 1.0. The module needs github.com/otelprof/otelprof
+// in its go.mod; go mod tidy adds it.
 package otelc
 
 import (

@@ -169,7 +169,8 @@ func (w *worker) letGo() {
 }
 
 // run waits for all its timers at once: in a bubble of testing/synctest, a timer that is due while
-// no goroutine waits for it is run by two at a time, which crashes the race detector (golang/go#78156).
+// no goroutine waits for it is run by two at a time, which crashes the race detector
+// (golang/go#78156).
 func (w *worker) run() {
 	defer close(w.stopped)
 	batch, late := stoppedTimer(), stoppedTimer()

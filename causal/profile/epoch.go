@@ -24,8 +24,8 @@ type Epoch struct {
 type EpochCount struct {
 	Progress string `json:"progress"`
 	Metric   Metric `json:"metric"`
-	// Visits is the number of visits, Sum the time in which they came, or that they had all taken if
-	// each were the quantile.
+	// Visits is the number of visits, Sum the time in which they came, or that they had all taken
+	// if each were the quantile.
 	Visits uint64        `json:"visits"`
 	Sum    time.Duration `json:"sum_ns"`
 }

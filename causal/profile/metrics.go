@@ -194,8 +194,8 @@ func (p Profile) gauges(end time.Time) []metricdata.Metrics {
 	return all
 }
 
-// waits are how the slowed regions wait, and are waited for: what the processes that have them know,
-// and an answer from the counters of all needs. Others have no such point.
+// waits are how the slowed regions wait, and are waited for: what the processes that have them
+// know, and an answer from the counters of all needs. Others have no such point.
 func (p Profile) waits(end time.Time) (out metricdata.Gauge[float64]) {
 	here := map[Region]bool{}
 	for _, t := range p.Tallies {

@@ -107,8 +107,8 @@ type Curve struct {
 	// late for these: by so much a slope may be too small.
 	Awaited float64 `json:"awaited,omitempty"`
 	// Served is what goroutines without spans did while spans of the region waited for them, as a
-	// multiple of Own: it may be the region's work, as that of a pool of workers is, which a hold at
-	// an end comes too late for.
+	// multiple of Own: it may be the region's work, as that of a pool of workers is, which a hold
+	// at an end comes too late for.
 	Served float64 `json:"served,omitempty"`
 	// Overtaken is the part of the region's spans, in [0, 1], that had not ended when the work that
 	// they were started for was done, as others had answered (a quorum, hedged requests).

@@ -293,10 +293,10 @@ func (c Curve) chosenByTime(e Effect, at float64) (Effect, float64) {
 	return e, at
 }
 
-// overtakes is by how much an elasticity may be larger beyond [Near], since spans of the region that
-// others overtake cost nothing where they are slower: where faster, they overtake the others. The
-// time that the first k of n take shrinks by no more than each of the n does. Up to Near, as many
-// take the place of others as lose it.
+// overtakes is by how much an elasticity may be larger beyond [Near], since spans of the region
+// that others overtake cost nothing where they are slower: where faster, they overtake the others.
+// The time that the first k of n take shrinks by no more than each of the n does. Up to Near, as
+// many take the place of others as lose it.
 func (c Curve) overtakes() float64 {
 	const leastOvertaken = 0.02
 	if c.Overtaken < leastOvertaken {

@@ -25,8 +25,8 @@ const (
 	quiet = 0.05
 )
 
-// foreign returns the part of one processor that other processes had, and that part of the most that
-// may disturb what is measured meanwhile: above 1 it does. Where it is not known, both are 0.
+// foreign returns the part of one processor that other processes had, and that part of the most
+// that may disturb what is measured meanwhile: above 1 it does. Where it is not known, both are 0.
 func (n noise) foreign() (part, loudness float64) {
 	now := listen()
 	if n.unknown || now.unknown {

@@ -100,8 +100,8 @@ type reading struct {
 // fewest is how many pairs at least a truth is of.
 const fewest = 3
 
-// calm returns the reductions of the pairs that nothing disturbed. Where they are too few, it is the
-// least disturbed ones.
+// calm returns the reductions of the pairs that nothing disturbed. Where they are too few, it is
+// the least disturbed ones.
 func calm(all []reading) (reductions []float64) {
 	for i, r := range slices.SortedFunc(slices.Values(all), func(a, b reading) int { return cmp.Compare(a.disturbance, b.disturbance) }) {
 		if r.disturbance <= 1 || i < fewest {

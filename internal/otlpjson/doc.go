@@ -1,5 +1,6 @@
-// Package otlpjson has the messages of OTLP in the form of their JSON: IDs are hexadecimal, integers
-// of 64 bits text, enumerations numbers. The Collector reads it, one message a line, from files.
+// Package otlpjson has the messages of OTLP in the form of their JSON: IDs are hexadecimal,
+// integers of 64 bits text, enumerations numbers. The Collector reads it, one message a line, from
+// files.
 //
 // Messages are of encoding/json, so that who keeps files or a session compiles no pdata, which
 // brings six modules along. See https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding.
@@ -13,8 +14,8 @@ import (
 	"time"
 )
 
-// Line is a message and a newline. Bytes that are not UTF-8 become U+FFFD: one of them must not cost
-// the whole message.
+// Line is a message and a newline. Bytes that are not UTF-8 become U+FFFD: one of them must not
+// cost the whole message.
 func Line(message any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -2,8 +2,8 @@ package otlpjson
 
 import "go.opentelemetry.io/otel/sdk/instrumentation"
 
-// A Grouping puts items of one resource, which has the key K, and of one scope together, in the order
-// in which they come. R and S are what OTLP keeps them in.
+// A Grouping puts items of one resource, which has the key K, and of one scope together, in the
+// order in which they come. R and S are what OTLP keeps them in.
 type Grouping[K comparable, R, S any] struct {
 	newScope func(R, instrumentation.Scope) S
 

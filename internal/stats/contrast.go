@@ -2,8 +2,8 @@ package stats
 
 // A Contrast is what experiments that slow a region down come to, beside placebos: the time of
 // visits of a progress point, what it would have been with the region as it is, and the region's
-// own time, for how much more of it callers were held, and what it would have been. All are sums, so
-// that contrasts add up.
+// own time, for how much more of it callers were held, and what it would have been. All are sums,
+// so that contrasts add up.
 type Contrast struct{ Time, Base, Taken, Own, Placed float64 }
 
 // Plus returns the sum with another contrast, or the difference with a sign of -1.

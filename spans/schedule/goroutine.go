@@ -18,9 +18,9 @@ type goroutine struct {
 	waits   trace.Time // since when, where class is a reason
 
 	// within are the regions that were open where the goroutine was started. What it does is theirs
-	// unless it opens regions itself. Helped and served are what goroutines without regions did while
-	// it waited for them, those started for what it works for, and others; given and lent is what it
-	// has counted for the one that waits for it.
+	// unless it opens regions itself. Helped and served are what goroutines without regions did
+	// while it waited for them, those started for what it works for, and others; given and lent is
+	// what it has counted for the one that waits for it.
 	within         []*region
 	opened         bool
 	helped, served int64
@@ -96,7 +96,8 @@ func (g *goroutine) ends(other *goroutine, at trace.Time) {
 	}
 }
 
-// helps counts what the goroutine, which has no regions itself, did while another one waited for it.
+// helps counts what the goroutine, which has no regions itself, did while another one waited for
+// it.
 func (g *goroutine) helps(other *goroutine, wait int64) {
 	if g.opened || other.class != forLock && other.class != forCond {
 		return

@@ -36,8 +36,8 @@ const (
 	SettlingRequests = 3
 	// SettlingMeans is how many times their mean it settles for at most.
 	SettlingMeans = 10
-	// EpochSkew is how far the clocks of two processes may lie apart, ns: for so long an epoch is not
-	// counted where it begins and where it ends.
+	// EpochSkew is how far the clocks of two processes may lie apart, ns: for so long an epoch is
+	// not counted where it begins and where it ends.
 	EpochSkew = 250_000_000
 	// NothingElasticity is that of a region which brings less than 2 points at a half.
 	NothingElasticity = 0.04

@@ -64,7 +64,8 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 }
 
 // slopes are those of each region, at each level. Windows of one program scatter alike, whichever
-// region is slower, so a slope of which they do by chance much less than others is as sure as those.
+// region is slower, so a slope of which they do by chance much less than others is as sure as
+// those.
 func (run *Run) slopes(byArm map[experiment.Arm][]experiment.Contrast, regions int, due func()) [][]profile.Slope {
 	all := make([][]profile.Slope, regions)
 	var variances, freedom []float64

@@ -44,8 +44,8 @@ func (run *Run) followClock(ctx context.Context) {
 	}
 }
 
-// measureEpoch does what is due in an epoch from its beginning to its end, and counts in between. It
-// reports whether the run goes on.
+// measureEpoch does what is due in an epoch from its beginning to its end, and counts in between.
+// It reports whether the run goes on.
 func (run *Run) measureEpoch(ctx context.Context, schedule *experiment.Epochs, number int64) bool {
 	a, _ := schedule.Arm(number)
 	// While something is recorded this process delays nothing, and counts all the same: the others

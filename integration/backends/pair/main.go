@@ -85,8 +85,8 @@ func stock(ctx context.Context, listen string) error {
 	return nil
 }
 
-// shop looks at carts until ctx ends. Where a stock is gone, the cart has an error, and the next one
-// asks another.
+// shop looks at carts until ctx ends. Where a stock is gone, the cart has an error, and the next
+// one asks another.
 func shop(ctx context.Context, stocks []string, clients int) {
 	tracer := otel.Tracer("shop")
 	client := &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport), Timeout: time.Second}

@@ -1,5 +1,5 @@
-// Package own marks the requests that otelprof itself answers and sends. In a program whose net/http
-// is instrumented they would be measured and exported, and the exports of these again.
+// Package own marks the requests that otelprof itself answers and sends. In a program whose
+// net/http is instrumented they would be measured and exported, and the exports of these again.
 package own
 
 import (

@@ -85,8 +85,8 @@ func connect(p *model.Program) {
 	}
 }
 
-// joinSpans joins each server's span with its parent, by the span ID that came with the request; -1 is
-// one of another process. A client's span that began before the window is not in a list.
+// joinSpans joins each server's span with its parent, by the span ID that came with the request; -1
+// is one of another process. A client's span that began before the window is not in a list.
 func (c *connector) joinSpans(parents map[uint64]int32) {
 	for i, s := range c.p.Rec.Spans {
 		c.p.Rec.RestsAt(i)

@@ -47,11 +47,11 @@ type ObjectInfo struct {
 	Elements []int32 // segments of those there at first
 	Comes    []int64 // when clients that think at first come, ns since the window's beginning
 	Thinks   int64   // for how long clients wait between an answer and the next request, ns
-	// Hires is a list that serves it, from 1, where there are as many of these as it takes: a client
-	// that finds no connection idle opens another. 0 is for what the recording has.
+	// Hires is a list that serves it, from 1, where there are as many of these as it takes: a
+	// client that finds no connection idle opens another. 0 is for what the recording has.
 	Hires int32
-	// Staff is how many more goroutines serve it than in the recording, as list Server does; below 0
-	// as many leave as they come back for an element.
+	// Staff is how many more goroutines serve it than in the recording, as list Server does; below
+	// 0 as many leave as they come back for an element.
 	Staff, Server int32
 	Tickets       []int32 // of a sequence, in order: the tickets that are taken at first
 	// Lasts is for how long what is in a store is good, ns, 0 where uses are counted (time to live,

@@ -85,8 +85,8 @@ func (s *Simulation) send(b *object, element, proc int32) bool {
 	return true
 }
 
-// hire has one more goroutine serve, if there are elements and none that waits for them. Runners may
-// move in memory meanwhile.
+// hire has one more goroutine serve, if there are elements and none that waits for them. Runners
+// may move in memory meanwhile.
 func (s *Simulation) hire(b *object) {
 	if b.hires > 0 && b.count > 0 {
 		s.serveAlso(b.hires - 1)

@@ -143,7 +143,8 @@ func (b *object) rests(r *runner) {
 	}
 }
 
-// othersRun reports whether another processor of the process has a goroutine. It is linear in these.
+// othersRun reports whether another processor of the process has a goroutine. It is linear in
+// these.
 func (s *Simulation) othersRun(proc int32) bool {
 	m := &s.processes[s.procs[proc].home]
 	for q := m.from; q < m.to; q++ {

@@ -21,8 +21,8 @@ import (
 //
 // One queue stands for the queues of all processors of a process and the global one. With work
 // stealing no processor stays idle while a queue has goroutines, so that as many of them run; which
-// one runs first is approximate. Three more things are simpler here. The runtime wakes a processor only
-// while no other one looks for work, and that one wakes the next, so that many goroutines that
+// one runs first is approximate. Three more things are simpler here. The runtime wakes a processor
+// only while no other one looks for work, and that one wakes the next, so that many goroutines that
 // become ready at once get their processors one after the other. A goroutine that a timer wakes is
 // next on the processor that has the timer (goroutineReady), and here comes last. And a processor
 // asks the global queue first each 61st time. Where these matter the replay of nothing changed

@@ -19,9 +19,9 @@ import (
 // and how far the others are from it is the bound: a mapped time is off by that at most.
 //
 // Two kinds of messages bound nothing: an answer whose client had gone on, after a timeout or where
-// another one came sooner, and what leaves as the trace's next generation begins, whose first events
-// the reader puts behind the last of the one before, up to a ms late. Messages that contradict many
-// others are left out, if they are few.
+// another one came sooner, and what leaves as the trace's next generation begins, whose first
+// events the reader puts behind the last of the one before, up to a ms late. Messages that
+// contradict many others are left out, if they are few.
 //
 // With the rate held the offset is between the largest bound from below and the smallest from
 // above, so that the search is over rates alone, in which the room between them is concave.

@@ -51,7 +51,8 @@ func (r *Recording) Split(n int) []*Recording {
 	return windows
 }
 
-// between returns what happened in the recording in a part of the time by another clock, and by that.
+// between returns what happened in the recording in a part of the time by another clock, and by
+// that.
 func (r *Recording) between(from, to int64, by *Clock) *Recording {
 	s := newSplitter(r)
 	first := 0

@@ -60,8 +60,8 @@ func Deprive(e profile.Effect, most profile.Withheld) profile.Effect {
 	return lessSure(e, most, most.Part)
 }
 
-// lost is which part of a window the host or a quota took: of the processor time that was asked for,
-// or of the window, if that is less, as a program that mostly waits loses little.
+// lost is which part of a window the host or a quota took: of the processor time that was asked
+// for, or of the window, if that is less, as a program that mostly waits loses little.
 func lost(l record.Load, window time.Duration) float64 {
 	part := func(taken, had time.Duration) float64 {
 		if taken <= 0 || window <= 0 {

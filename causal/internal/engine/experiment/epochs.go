@@ -31,8 +31,8 @@ func NewEpochs(p *plan.Plan) *Epochs {
 		levels: LevelsOf(p), zeroWeight: p.Grid.ZeroWeight, seed: uint64(p.Seed),
 	}
 	e.arms = int64(len(e.armsOf(0)))
-	// A process cannot rest by what it has lost, as others would go on. So all rest for as long as it
-	// takes where a region is all of the time.
+	// A process cannot rest by what it has lost, as others would go on. So all rest for as long as
+	// it takes where a region is all of the time.
 	over := design.SlowdownLoss(e.levels, e.zeroWeight, 1)/(design.LossOfDuty*float64(p.Limits.Duty)) - 1
 	e.rest = int64(math.Ceil(float64(e.arms) * max(0, over)))
 	return e

@@ -5,6 +5,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/goroutine"
+	_ "github.com/otelprof/otelprof/internal/testutil/thorough" // takes its flag, as all of causal/... do
 )
 
 // A panic in a ledger, of which a plan dies, leaves no lock behind: goroutines of the application
