@@ -205,14 +205,20 @@ func (p *office) run(c *caller, end int64) (done int) {
 	}
 }
 
+// record returns how many queries are answered, and the recording of that.
+func (p *office) record(t *testing.T, end int64) (done int, rec *trace.Recording) {
+	t.Helper()
+	c := &caller{Recorder: trace.NewRecorder(0, 16)}
+	done = p.run(c, end)
+	return done, c.recording(t, end)
+}
+
 // TestAnswersByChannelsOfTheirOwn has what workers do for a query be the query's, also if they need
 // not wait for it, and be done by as many workers at a time as there are.
 func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 	const end = 1500 * ms
 	base := office{clients: 6, workers: 2, think: 1, query: 1}
-	c := &caller{Recorder: trace.NewRecorder(0, 16)}
-	was := base.run(c, end)
-	rec := c.recording(t, end)
+	was, rec := base.record(t, end)
 	for _, speedup := range []struct {
 		region string
 		by     float64
@@ -234,9 +240,7 @@ func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	const end = 1500 * ms
 	base := office{clients: 6, workers: 2, think: 1, query: 1}
-	c := &caller{Recorder: trace.NewRecorder(0, 16)}
-	was := base.run(c, end)
-	rec := c.recording(t, end)
+	was, rec := base.record(t, end)
 	p := infer.NewProgram(rec, true)
 	usual := sim.Simulate(p, sim.Change{}, end)
 	for _, workers := range []int{1, 3, 6} {

@@ -164,13 +164,13 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	case other == nil || by == id:
 	case from == trace.GoNotExist:
 		g.within, g.crew = slices.Clone(other.serves()), other.hired()
-	case g.waitsForOthers():
-		other.advance(at)
-		other.helps(g, int64(at-g.waits))
-		other.ends(g, at)
+	default:
 		other.answer(g)
-	case slices.Contains(forChannel, g.class):
-		other.answer(g)
+		if g.waitsForOthers() {
+			other.advance(at)
+			other.helps(g, int64(at-g.waits))
+			other.ends(g, at)
+		}
 	}
 	if g.class = classAfter(s); g.class >= firstReason {
 		g.waits = at
