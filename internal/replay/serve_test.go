@@ -236,28 +236,30 @@ func TestAnswersByChannelsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestWorkers asks about another number of workers than were recorded.
+// TestWorkers asks about another number of workers than were recorded, who wait for queries now and
+// then, or never.
 func TestWorkers(t *testing.T) {
 	const end = 1500 * ms
-	base := office{clients: 6, workers: 2, think: 1, query: 1}
-	was, rec := base.record(t, end)
-	p := infer.NewProgram(rec, true)
-	usual := sim.Simulate(p, sim.Change{}, end)
-	for _, workers := range []int{1, 3, 6} {
-		other := base
-		other.workers = workers
-		want := 1 - float64(was)/float64(other.run(nil, end))
-		x, change, ok := Question{Workers: "main.work", Number: workers}.on(p)
-		if !ok {
-			t.Fatal("no workers found")
+	for _, base := range []office{{clients: 6, workers: 2, think: 1, query: 1}, {clients: 6, workers: 3, think: 0.1, query: 1}} {
+		was, rec := base.record(t, end)
+		p := infer.NewProgram(rec, true)
+		usual := sim.Simulate(p, sim.Change{}, end)
+		for _, workers := range []int{1, 2, 3, 6} {
+			other := base
+			other.workers = workers
+			want := 1 - float64(was)/float64(other.run(nil, end))
+			x, change, ok := Question{Workers: "main.work", Number: workers}.on(p)
+			if !ok {
+				t.Fatal("no workers found")
+			}
+			o := sim.Simulate(x, change, end)
+			got := 1 - doubt.Period(o.Visits[0], end)/doubt.Period(usual.Visits[0], end)
+			if !isNear(got, want, 0.02) {
+				t.Errorf("%d workers for %d: %.3f less time between visits, want %.3f", workers, base.workers, got, want)
+			}
 		}
-		o := sim.Simulate(x, change, end)
-		got := 1 - doubt.Period(o.Visits[0], end)/doubt.Period(usual.Visits[0], end)
-		if !isNear(got, want, 0.02) {
-			t.Errorf("%d workers: %.3f less time between visits, want %.3f", workers, got, want)
+		if _, _, ok := (Question{Workers: "main.query", Number: 3}).on(p); ok {
+			t.Error("clients, who wait for answers, are taken for workers")
 		}
-	}
-	if _, _, ok := (Question{Workers: "main.query", Number: 3}).on(p); ok {
-		t.Error("clients, who wait for answers, are taken for workers")
 	}
 }

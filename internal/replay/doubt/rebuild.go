@@ -103,7 +103,7 @@ func Roomier(p *model.Program, pattern string, room int) (*model.Program, bool) 
 
 // Staffed has another number of goroutines serve channels: workers, which come back to the same
 // receive again and again, so that work travels with the elements. Of fewer than in the recording
-// as many leave as they come back and find none. It returns false if there is no such channel where
+// as many leave as they come back for one. It returns false if there is no such channel where
 // the pattern shows; p is not changed.
 func Staffed(p *model.Program, pattern string, number int) (*model.Program, bool) {
 	x := p.Rewritten()

@@ -42,8 +42,9 @@ func (s *Simulation) serveOn(i, proc int32, o *instruction) bool {
 	case done:
 	case o.ref > 0:
 		done = s.attend(i, proc, o.ref)
+	case b.leaves():
 	default:
-		if r.element, done = s.receive(b, proc); !done && !b.leaves() {
+		if r.element, done = s.receive(b, proc); !done {
 			b.others.push(i)
 		}
 	}

@@ -199,20 +199,23 @@ func (s *Simulation) takeElement(b *object, i, proc int32, o *instruction) (done
 	if o.head && o.ref > 0 {
 		return s.attend(i, proc, o.ref), false
 	}
+	if o.head && b.leaves() {
+		return false, false
+	}
 	r := &s.runners[i]
 	if r.element, done = s.receive(b, proc); !done && o.tries { // it is yet to come
 		b.owed++
 		r.pc++
 		return true, true
 	}
-	if !done && (!o.head || !b.leaves()) {
+	if !done {
 		b.others.push(i)
 	}
 	return done, false
 }
 
-// leaves reports whether a goroutine that serves waits for no further element, as there are fewer
-// of them than in the recording.
+// leaves reports whether a goroutine that serves takes no further element, as there are fewer of
+// them than in the recording.
 func (b *object) leaves() bool {
 	if b.staff == 0 {
 		return false
