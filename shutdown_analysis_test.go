@@ -16,10 +16,7 @@ import (
 // An analysis that goes on keeps no Shutdown: it ends with it, and that is no error. With -long the
 // median of several takes 50 ms at most until Record has returned.
 func TestShutdownDuringAnAnalysis(t *testing.T) {
-	rounds := 1
-	if *thorough.Rounds {
-		rounds = 7
-	}
+	rounds := thorough.Of(7, 1)
 	var took []time.Duration
 	for i := range rounds {
 		took = append(took, shutdownDuringAnAnalysis(t, time.Duration(i)*50*time.Millisecond))

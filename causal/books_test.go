@@ -13,6 +13,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/trace"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // Books have room for all fields of an experiment, and for a quarter more, by which slices grow.
@@ -82,7 +83,7 @@ func TestChangingNamesDoNotAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := map[int]int{}
-	last := thoroughly(60, 30)
+	last := thorough.Of(60, 30)
 	for minute := 1; minute <= last; minute++ {
 		if err := study.Add(context.Background(), recordingOf(t, minute)); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -154,7 +155,7 @@ func mutated(rng *rand.Rand, h headers) headers {
 // A request's headers never cause a delay, or a panic, and those that are not valid are as none.
 // OTELPROF_TEST_HEADERS sets how many are tried.
 func TestMutatedHeaders(t *testing.T) {
-	n := thoroughly(50_000, 10_000)
+	n := thorough.Of(50_000, 10_000)
 	if value := os.Getenv("OTELPROF_TEST_HEADERS"); value != "" {
 		var err error
 		if n, err = strconv.Atoi(value); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/goroutine"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -43,7 +44,7 @@ func heap() float64 {
 // thousand on one each.
 func forgetToEnd(tr trace.Tracer) {
 	ctx := context.Background()
-	for range thoroughly(950_000, 100_000) {
+	for range thorough.Of(950_000, 100_000) {
 		_, _ = tr.Start(ctx, "forgot")
 	}
 	var wg sync.WaitGroup
@@ -102,7 +103,7 @@ func TestAMillionSpansThatNeverEnd(t *testing.T) {
 // and with a short span now and then: neither ledgers nor settings add up.
 func TestTenThousandSpansOpenForADay(t *testing.T) {
 	const streams, perHour = 10_000, 5
-	hours := thoroughly(24, 3)
+	hours := thorough.Of(24, 3)
 	inBubble(t, func(t *testing.T) {
 		// Sessions are another matter, see package spans.
 		none := spans.WithSessionFilter(func(context.Context, string) bool { return false })
@@ -208,7 +209,7 @@ func TestMoreGoroutinesThanLedgers(t *testing.T) {
 func TestLedgersOfEndedGoroutinesMakeRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		o := watch(t)
-		for id := range uint64(thoroughly(6, 3) * virtualtime.MostLedgers / 2) {
+		for id := range uint64(thorough.Of(6, 3) * virtualtime.MostLedgers / 2) {
 			if id%virtualtime.Shards == 0 && id%(virtualtime.MostLedgers/2) == 0 {
 				time.Sleep(2 * virtualtime.ForgetAfter)
 			}

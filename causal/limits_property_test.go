@@ -20,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -268,7 +269,7 @@ func (w *onlooker) checkDuty() {
 // For any plan and any events meanwhile: no limit is exceeded by more than a wait is too long by,
 // and no delay begins outside of the window, the lease, or after StopPlan.
 func TestRandomPlansKeepTheirLimits(t *testing.T) {
-	setFlag(t, "rapid.checks", strconv.Itoa(thoroughly(1000, 120)))
+	setFlag(t, "rapid.checks", strconv.Itoa(thorough.Of(1000, 120)))
 	setFlag(t, "rapid.nofailfile", "true")
 	delayed := map[profile.Mode]int{}
 	rapid.Check(t, func(rt *rapid.T) {

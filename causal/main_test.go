@@ -16,17 +16,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/plantest"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/plan"
-	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
-
-// thoroughly is much with -long, else little.
-func thoroughly(much, little int) int {
-	if *thorough.Rounds {
-		return much
-	}
-	return little
-}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

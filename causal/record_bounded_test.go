@@ -15,6 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/testutil/heapuse"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 func nothingSlowed() ([]float64, []profile.Region) { return nil, nil }
@@ -49,7 +50,7 @@ func TestAnalysisIsBounded(t *testing.T) {
 			}
 		}
 	})
-	w, err := record.Take(t.Context(), 3*time.Second, thoroughly(4096, 512)<<10)
+	w, err := record.Take(t.Context(), 3*time.Second, thorough.Of(4096, 512)<<10)
 	stop.Store(true)
 	wg.Wait()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -45,7 +46,7 @@ func TestReplayOfAProgram(t *testing.T) {
 		})
 	}
 	for range doubt.LeastWindows {
-		if err := c.Record(t.Context(), time.Duration(thoroughly(700, 300))*ms); errors.Is(err, ErrTraced) {
+		if err := c.Record(t.Context(), time.Duration(thorough.Of(700, 300))*ms); errors.Is(err, ErrTraced) {
 			testutil.Lacks(t, "TRACE", err.Error())
 		} else if err != nil {
 			t.Fatal(err)

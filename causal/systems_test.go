@@ -15,6 +15,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -266,7 +267,7 @@ func testSystem(t *testing.T, sys system, mode profile.Mode) {
 	r := force(t, c, mustParse(t,
 		"mode: "+string(mode),
 		"grid: {speedups: [0, 10, 25, 50], zero_weight: 0.3}",
-		fmt.Sprintf("timing: {warmup: 100ms, experiment: %dms, cooloff: 200ms}", thoroughly(3000, 300)),
+		fmt.Sprintf("timing: {warmup: 100ms, experiment: %dms, cooloff: 200ms}", thorough.Of(3000, 300)),
 		"progress: [{span: done, type: throughput}]",
 		wideLimits, calm,
 	))
@@ -283,7 +284,7 @@ func testSystem(t *testing.T, sys system, mode profile.Mode) {
 	}
 	curves := map[profile.Region]profile.Curve{}
 	for rounds := 0; len(curves) < len(sys.truth); rounds++ {
-		time.Sleep(time.Duration(thoroughly(60, 6)) * time.Second)
+		time.Sleep(time.Duration(thorough.Of(60, 6)) * time.Second)
 		if s := c.Status(); s.State != StateRunning || rounds == 20 {
 			var table strings.Builder
 			_ = c.Profile().WriteTable(&table)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/engine"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 	"github.com/otelprof/otelprof/spans"
 )
 
@@ -27,7 +28,7 @@ func TestVerdictsOfManyNames(t *testing.T) {
 		}
 	}
 	for range 2 {
-		for i := range thoroughly(20_000, 8_000) {
+		for i := range thorough.Of(20_000, 8_000) {
 			check(fmt.Sprint("GET /users/", i), engine.Verdict{Region: engine.NoRegion, Progress: []int{0}})
 		}
 		for i := range 2 * design.MaxRegions {

@@ -28,10 +28,7 @@ import (
 // export the same, show the program the same, and inject the same headers; and regions and sessions
 // agree with what is exported.
 func TestRandomProgramsSeeTheSDK(t *testing.T) {
-	n := 1200
-	if *thorough.Rounds {
-		n = 30_000
-	}
+	n := thorough.Of(30_000, 1200)
 	agreed := 0
 	for seed := range uint64(n) {
 		bare, _ := runRandom(t, seed, nil)

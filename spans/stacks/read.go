@@ -26,7 +26,7 @@ const maxProfileBytes = 128 << 20
 // has its regions, but without their names unless they are among the labels. The error wraps
 // [ErrFormat] for what is not a CPU profile.
 func Read(r io.Reader) (*Recording, error) {
-	data, err := readProfileBytes(r)
+	data, err := readProfileBytes(r, maxProfileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func Read(r io.Reader) (*Recording, error) {
 	return fromProfile(p)
 }
 
-func readProfileBytes(r io.Reader) ([]byte, error) {
-	data, err := readLimited(r, "file")
+func readProfileBytes(r io.Reader, most int) ([]byte, error) {
+	data, err := readLimited(r, "file", most)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func readProfileBytes(r io.Reader) ([]byte, error) {
 	}
 	zr, err := gzip.NewReader(bytes.NewReader(data))
 	if err == nil {
-		data, err = readLimited(zr, "unpacked file")
+		data, err = readLimited(zr, "unpacked file", most)
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -65,13 +65,13 @@ func readProfileBytes(r io.Reader) ([]byte, error) {
 	}
 }
 
-func readLimited(r io.Reader, what string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxProfileBytes+1))
+func readLimited(r io.Reader, what string, most int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxProfileBytes {
-		return nil, fmt.Errorf("%w: %s: must have at most %d bytes", ErrFormat, what, maxProfileBytes)
+	if len(data) > most {
+		return nil, fmt.Errorf("%w: %s: must have at most %d bytes", ErrFormat, what, most)
 	}
 	return data, nil
 }

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // For any demand, no 100 ms have more delay than they may, and with enough demand nearly that.
 func TestDutyWindowProperty(t *testing.T) {
 	type delay struct{ begins, ends time.Duration }
-	for seed := range uint64(thoroughly(300, 60)) {
+	for seed := range uint64(thorough.Of(300, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		rate := []float64{0.05, 0.1, 1, 3.2}[rng.IntN(4)]
 		longest := time.Duration(1 + rng.Int64N(int64(20*time.Millisecond)))

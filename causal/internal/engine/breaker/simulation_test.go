@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/plan"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // byDefault are the rules of a plan that says nothing of them.
@@ -68,7 +69,7 @@ func TestBreakerHasNoFalseAlarms(t *testing.T) {
 	const hour = 3600
 	for _, s := range []service{{20, 0, nil}, {100, 0, nil}, {100, 1.5, nil}} {
 		s.rng = rand.New(rand.NewPCG(uint64(s.perSecond), uint64(10*s.bursts)))
-		plans := thoroughly(10, 3)
+		plans := thorough.Of(10, 3)
 		opened := 0
 		for range plans {
 			if s.simulate(t, hour/4, math.MaxInt, 1) >= 0 {
@@ -86,7 +87,7 @@ func TestBreakerHasNoFalseAlarms(t *testing.T) {
 func TestAlarmIsRarelyFalse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const share = 0.01
-	hours := thoroughly(300, 100)
+	hours := thorough.Of(300, 100)
 	raised := 0
 	for range hours {
 		var a alarm
@@ -120,7 +121,7 @@ func TestBreakerFindsARise(t *testing.T) {
 	for _, perSecond := range []int{500, 1000} {
 		s := service{perSecond, 0, rand.New(rand.NewPCG(3, uint64(perSecond)))}
 		const rises = 60
-		plans := thoroughly(40, 10)
+		plans := thorough.Of(40, 10)
 		late, early, sum := 0, 0, 0
 		for range plans {
 			at := s.simulate(t, rises+60, rises, 1.5)
