@@ -248,23 +248,3 @@ func TestCalm(t *testing.T) {
 		}
 	}
 }
-
-// TestAgain has predictions that are made again leave the time for windows as it is.
-func TestAgain(t *testing.T) {
-	l := newLab(workloads.Designed()[0], settings{patience: time.Minute})
-	var predictions, windows tally
-	for _, tc := range []struct {
-		t    *tally
-		took time.Duration
-		want bool
-	}{
-		{&predictions, time.Hour, true},
-		{&predictions, time.Second, false},
-		{&windows, time.Second, true},
-		{&windows, time.Second, true},
-	} {
-		if got := l.again(tc.t, time.Now().Add(-tc.took)); got != tc.want {
-			t.Errorf("again after %v = %v, want %v", tc.took, got, tc.want)
-		}
-	}
-}

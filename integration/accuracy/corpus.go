@@ -14,6 +14,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
@@ -45,14 +46,14 @@ func (l *lab) record(dir string) error {
 	time.Sleep(warmUp)
 	var loud []float64
 	for i := range l.recordings {
-		noise := listen()
+		before := noise.Listen()
 		if err := traceInto(filepath.Join(dir, fmt.Sprintf("w%d.trace", i+1)), l.recording); err != nil {
 			return errors.Join(err, p.End())
 		}
-		foreign, _ := noise.foreign()
+		foreign, _ := before.Foreign()
 		loud = append(loud, foreign)
 	}
-	var t tally
+	t := noise.Tally{Patience: l.patience}
 	l.makeFaster(&t, p)
 	if err := errors.Join(p.End(), c.Shutdown(context.Background())); err != nil {
 		return err
@@ -84,7 +85,7 @@ func traceInto(name string, d time.Duration) (err error) {
 //
 // points are percent of the time between visits, or of the latency that is the metric. A comment
 // has what two windows that are alike differ by.
-func (l *lab) writeTruth(name string, t *tally, loud []float64) (err error) {
+func (l *lab) writeTruth(name string, t *noise.Tally, loud []float64) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
 		return err

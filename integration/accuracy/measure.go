@@ -13,6 +13,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
 const (
@@ -107,21 +108,11 @@ func (l *lab) unclaimed(modes ...profile.Mode) bool {
 	return l.Withholds && !slices.ContainsFunc(modes, func(m profile.Mode) bool { return m != profile.ModeOverlap })
 }
 
-// again reports whether what has taken since began may be measured again.
-func (l *lab) again(t *tally, began time.Time) bool {
-	if t.wasted >= l.patience {
-		return false
-	}
-	t.wasted += time.Since(began)
-	t.again++
-	return true
-}
-
 // measure runs all rounds.
 func (l *lab) measure() (result, error) {
 	workloads.Calibrate()
 	profiles := map[profile.Mode][]profile.Profile{}
-	blocks := map[string]*tally{"predictions": {}, "windows": {}}
+	blocks := map[string]*noise.Tally{"predictions": {Patience: l.patience}, "windows": {Patience: l.patience}}
 	if l.unclaimed(l.modes...) {
 		l.rounds = 1 // one answer is enough to see that there is none
 	}
@@ -160,37 +151,18 @@ func (l *lab) measure() (result, error) {
 	return l.result, nil
 }
 
-// A tally counts what had to be measured again.
-type tally struct {
-	taken, again, kept int
-	wasted             time.Duration // by what was measured again
-	worst              float64       // what other processes took in one that was kept, of a processor
-}
-
-func (t *tally) keep(foreign float64) {
-	t.kept++
-	t.worst = max(t.worst, foreign)
-}
-
-func (t *tally) String() string {
-	if t.kept == 0 {
-		return fmt.Sprintf("%d, %d measured again", t.taken, t.again)
-	}
-	return fmt.Sprintf("%d, %d measured again, %d kept although disturbed (other processes took up to %.0f %% of a processor)", t.taken, t.again, t.kept, 100*t.worst)
-}
-
 // undisturbed predicts, and once more if other processes disturb it.
-func (l *lab) undisturbed(t *tally, predict func() (profile.Profile, error)) (profile.Profile, error) {
-	t.taken++
+func (l *lab) undisturbed(t *noise.Tally, predict func() (profile.Profile, error)) (profile.Profile, error) {
+	t.Taken++
 	for try := 0; ; try++ {
-		noise := listen()
+		before := noise.Listen()
 		p, err := predict()
-		foreign, loudness := noise.foreign()
+		foreign, loudness := before.Foreign()
 		if err != nil || loudness <= 1 {
 			return p, err
 		}
-		if try > 0 || !l.again(t, noise.began) {
-			t.keep(foreign)
+		if try > 0 || !t.Retry(before.Began) {
+			t.Keep(foreign)
 			return p, nil
 		}
 	}

@@ -9,11 +9,12 @@ import (
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
 // realize makes the regions faster, one after the other, and measures by how much the period
 // shrinks. The windows without take turns with those with.
-func (l *lab) realize(t *tally) error {
+func (l *lab) realize(t *noise.Tally) error {
 	c, err := causal.NewController() // a hook that does nothing, so that spans cost the same
 	if err != nil {
 		return err
@@ -27,7 +28,7 @@ func (l *lab) realize(t *tally) error {
 }
 
 // makeFaster does what realize says in a program that runs.
-func (l *lab) makeFaster(t *tally, p *workloads.Program) {
+func (l *lab) makeFaster(t *noise.Tally, p *workloads.Program) {
 	questions := []question{{}}
 	for _, region := range l.Regions {
 		for _, s := range l.speedups {
@@ -67,24 +68,24 @@ type requests struct{ before, faster []time.Duration }
 
 // pair measures one window and the baseline after it, again if something disturbs them, and
 // returns that baseline.
-func (l *lab) pair(t *tally, p *workloads.Program, q question, before window) window {
-	t.taken++
+func (l *lab) pair(t *noise.Tally, p *workloads.Program, q question, before window) window {
+	t.Taken++
 	most := drift
 	if l.Varies { // although each window has the same random numbers
 		most = driftVaries
 	}
 	for try := 1; ; try++ {
-		noise := listen()
+		began := noise.Listen()
 		faster := l.look(p, q)
 		after := l.look(p, question{})
-		foreign, loudness := noise.foreign()
+		foreign, loudness := began.Foreign()
 		disturbance := max(loudness, math.Abs(math.Log(after.period/before.period))/most)
-		if disturbance > 1 && try < tries && l.again(t, noise.began) {
+		if disturbance > 1 && try < tries && t.Retry(began.Began) {
 			before = after
 			continue
 		}
 		if disturbance > 1 {
-			t.keep(foreign)
+			t.Keep(foreign)
 		}
 		l.note(q, disturbance, before, faster, after)
 		return after

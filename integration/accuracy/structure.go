@@ -13,6 +13,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/replayprofile"
@@ -46,11 +47,11 @@ var rebuilds = map[string][]rebuilt{
 const inPrograms = "*/workloads.*"
 
 func roomier(n int) rebuilt {
-	return rebuilt{fmt.Sprintf("capacity to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Room: n}}
+	return rebuilt{fmt.Sprintf("capacity to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Number: n}}
 }
 
 func largerPool(n int) rebuilt {
-	return rebuilt{fmt.Sprintf("pool to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Room: n}}
+	return rebuilt{fmt.Sprintf("pool to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Number: n}}
 }
 
 func moreWorkers(n int) rebuilt {
@@ -58,7 +59,7 @@ func moreWorkers(n int) rebuilt {
 }
 
 func splitLock(at string, n int) rebuilt {
-	return rebuilt{fmt.Sprintf("split to=%d", n), workloads.Shape{}, workloads.Shape{Parts: n}, replay.Question{Split: at, Into: n}}
+	return rebuilt{fmt.Sprintf("split to=%d", n), workloads.Shape{}, workloads.Shape{Parts: n}, replay.Question{Split: at, Number: n}}
 }
 
 func moreProcs(from, to int) rebuilt {
@@ -66,7 +67,7 @@ func moreProcs(from, to int) rebuilt {
 }
 
 // rebuild asks what other builds of the program would bring, and builds them.
-func (l *lab) rebuild(t *tally) error {
+func (l *lab) rebuild(t *noise.Tally) error {
 	for _, r := range rebuilds[l.Name] {
 		if max(r.usual.Procs, r.shape.Procs) > runtime.NumCPU() {
 			l.comment("%s: needs as many processors", r.name)
@@ -147,7 +148,7 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 
 // builtSo runs the usual build and the other one in turns, and returns by how many percent the time
 // between visits is shorter.
-func (l *lab) builtSo(r rebuilt, t *tally) (span, error) {
+func (l *lab) builtSo(r rebuilt, t *noise.Tally) (span, error) {
 	look := func(s workloads.Shape) (period float64, err error) {
 		err = l.in(s, func(p *workloads.Program, _ *causal.Controller) error {
 			p.Rewind(l.seed)
@@ -160,16 +161,16 @@ func (l *lab) builtSo(r rebuilt, t *tally) (span, error) {
 	var shorter []float64
 	before, err := look(r.usual)
 	for range l.builds {
-		t.taken++
+		t.Taken++
 		l.seed++
-		noise := listen()
+		began := noise.Listen()
 		other, err2 := look(r.shape)
 		after, err3 := look(r.usual)
 		if err = errors.Join(err, err2, err3); err != nil {
 			return span{}, err
 		}
-		if foreign, loudness := noise.foreign(); loudness > 1 {
-			t.keep(foreign)
+		if foreign, loudness := began.Foreign(); loudness > 1 {
+			t.Keep(foreign)
 		}
 		shorter = append(shorter, 100*(1-2*other/(before+after)))
 		before = after

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
 // TestRebuilds runs each program as it is built in each way that is asked about.
@@ -48,7 +49,7 @@ func TestRebuild(t *testing.T) {
 			continue
 		}
 		l := newLab(w, s)
-		if err := l.rebuild(&tally{}); err != nil {
+		if err := l.rebuild(&noise.Tally{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range l.result.Rebuilt {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/perf"
 )
 
 // A cost is what one span costs on one side in one round. Busy is the part of the
@@ -155,8 +157,8 @@ type clocks struct {
 }
 
 func readClocks() (clocks, error) {
-	cpu, err := cpuTime()
-	return clocks{time.Now(), cpu}, err
+	user, system, err := perf.ProcessCPU()
+	return clocks{time.Now(), user + system}, err
 }
 
 // medians returns the median of each field by itself.

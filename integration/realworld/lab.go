@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
 // A lab builds programs, runs them, and prints what comes out.
@@ -85,7 +86,7 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	var profile profile.Profile
 	if !l.truth {
 		text := []byte(nil)
-		var t *tally
+		var t *noise.Tally
 		if profile, text, t, err = running.predict(ctx, l.settings); err != nil {
 			return err
 		}
@@ -145,7 +146,7 @@ func (l lab) writeTraces(ctx context.Context, s *process) error {
 	if err := os.MkdirAll(l.traces, 0o755); err != nil {
 		return err
 	}
-	t := &tally{left: l.patience}
+	t := &noise.Tally{Patience: l.patience}
 	for i := range l.windows {
 		var texts [][]byte
 		err := s.undisturbed(t, func() (err error) { texts, err = s.traces(ctx, l.record); return err })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
 // settings say how much is measured.
@@ -44,11 +45,11 @@ type question struct {
 // predict has replay record all windows, and further ones while those do not give numbers, up to
 // twice as many. It returns the profile, also as it was sent. A window that was disturbed is in the
 // profile all the same, as it is for any user of replay; the tally tells.
-func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
+func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, text []byte, t *noise.Tally, err error) {
 	if s.processes() > 1 {
 		return s.predictTogether(ctx, o)
 	}
-	t = &tally{}
+	t = &noise.Tally{}
 	for i := 0; i < o.windows || i < 2*o.windows && !enough(p); i++ {
 		if err := s.undisturbed(t, func() error { return s.record(ctx, o.record) }); err != nil {
 			return profile.Profile{}, nil, nil, err
@@ -72,14 +73,14 @@ func enough(p profile.Profile) bool {
 // realize makes each region faster for real. It returns by how many percent the time between
 // answers shrank, each time against the mean of the windows before and after. Questions follow each
 // other in random order.
-func (s *process) realize(ctx context.Context, o settings) (map[question][]float64, *tally, error) {
+func (s *process) realize(ctx context.Context, o settings) (map[question][]float64, *noise.Tally, error) {
 	questions := []question{{s.regions[0], 0}}
 	for _, r := range s.regions {
 		for _, speedup := range o.speedups {
 			questions = append(questions, question{r, speedup})
 		}
 	}
-	found, t := map[question][]float64{}, &tally{left: o.patience}
+	found, t := map[question][]float64{}, &noise.Tally{Patience: o.patience}
 	rng := rand.New(rand.NewPCG(1, 1))
 	after, err := s.period(ctx, o)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
@@ -129,9 +130,8 @@ func (s *process) awaitAnswer(ctx context.Context, ports []string) error {
 	}
 }
 
-// pids are the processes that belong to what is measured.
-func (s *process) pids() []int {
-	pids := []int{os.Getpid()}
+// pids are the processes that belong to what is measured, beside this one.
+func (s *process) pids() (pids []int) {
 	for _, m := range s.members {
 		pids = append(pids, m.cmd.Process.Pid)
 	}
@@ -139,6 +139,25 @@ func (s *process) pids() []int {
 		pids = append(pids, s.crowd.cmd.Process.Pid)
 	}
 	return pids
+}
+
+// undisturbed measures, and again while other processes disturb it and there is time left for that.
+func (s *process) undisturbed(t *noise.Tally, measure func() error) error {
+	t.Taken++
+	for {
+		before := noise.Listen(s.pids()...)
+		if err := measure(); err != nil {
+			return err
+		}
+		foreign, loudness := before.Foreign()
+		if loudness <= 1 {
+			return nil
+		}
+		if !t.Retry(before.Began) {
+			t.Keep(foreign)
+			return nil
+		}
+	}
 }
 
 // stop ends the clients and the program.

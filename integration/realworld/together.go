@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/noise"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -12,7 +13,7 @@ import (
 
 // predictTogether has all processes recorded at the same time, and simulates them joined. It
 // returns what predict does.
-func (s *process) predictTogether(ctx context.Context, o settings) (p profile.Profile, text []byte, t *tally, err error) {
+func (s *process) predictTogether(ctx context.Context, o settings) (p profile.Profile, text []byte, t *noise.Tally, err error) {
 	if p, t, err = s.studyTogether(ctx, o, replay.StudyConfig{Speedups: o.speedups, Only: s.asks}); err != nil {
 		return p, nil, t, err
 	}
@@ -22,12 +23,12 @@ func (s *process) predictTogether(ctx context.Context, o settings) (p profile.Pr
 
 // studyTogether asks joined recordings, as many as predict takes, and twice as long: what several
 // processes do for a request takes longer.
-func (s *process) studyTogether(ctx context.Context, o settings, c replay.StudyConfig) (p profile.Profile, t *tally, err error) {
+func (s *process) studyTogether(ctx context.Context, o settings, c replay.StudyConfig) (p profile.Profile, t *noise.Tally, err error) {
 	study, err := replay.NewStudy(c)
 	if err != nil {
 		return p, nil, err
 	}
-	t = &tally{}
+	t = &noise.Tally{}
 	var result replay.Result
 	for i := 0; i < o.windows || i < 2*o.windows && !result.Enough(); i++ {
 		var texts [][]byte
