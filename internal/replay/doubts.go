@@ -204,7 +204,7 @@ func (s *Study) answer(q question) Answer {
 	case t.strayed > sim.MostStrayed:
 		why = WithheldChoices
 	}
-	if why != WithheldNone && rebuilt { // nothing bounds what another structure brings
+	if why > WithheldDeviation && rebuilt { // nothing bounds what another structure brings
 		a.Withheld = why
 		return a
 	}

@@ -26,9 +26,9 @@ const QuestionScope = "question"
 // A Question asks what would be if the program were built in another way. Locks and channels are
 // named by patterns of where goroutines wait for them: a function, function:line or file.go:line,
 // in which * stands for any characters. A name that several have means all of them. Exactly one of
-// the fields is used, with Into, Room or Number beside: of several that are set it is the first one
-// of Procs, Free, Split, Capacity and Workers. Nothing is checked: what is not in the program is
-// not answered.
+// the fields is used, and Number with Split, Capacity and Workers: of several that are set it is
+// the first one of Procs, Free, Split, Capacity and Workers. Nothing is checked: what is not in the
+// program is not answered.
 type Question struct {
 	// Faster are regions that are faster at the same time, or slower where By is below 0.
 	Faster []Speedup
@@ -38,15 +38,13 @@ type Question struct {
 	// Free names locks for which nothing waits any more, as if each goroutine had its own: the most
 	// that any better locking could bring.
 	Free string
-	// Split names locks that become Into locks each, of which an operation takes any. Each
+	// Split names locks that become Number locks each, of which an operation takes any. Each
 	// operation on them must be in the recording, or be inferred by package hidden.
 	Split string
-	Into  int
-	// Capacity names channels that have room for Room elements. Where the elements are what
-	// goroutines take and give back, as connections of a pool, Room is their number. Each operation
-	// on them must be in the recording.
+	// Capacity names channels that have room for Number elements. Where the elements are what
+	// goroutines take and give back, as connections of a pool, these are as many. Each operation on
+	// them must be in the recording.
 	Capacity string
-	Room     int
 	// Workers names channels whose elements Number goroutines work on, each from a receive to the
 	// next, as in a pool of workers.
 	Workers string
@@ -61,9 +59,9 @@ func (q Question) String() string {
 	case q.Free != "":
 		return "no wait for the lock at " + q.Free
 	case q.Split != "":
-		return fmt.Sprintf("the lock at %s split in %d", q.Split, q.Into)
+		return fmt.Sprintf("the lock at %s split in %d", q.Split, q.Number)
 	case q.Capacity != "":
-		return fmt.Sprintf("the channel at %s with room for %d", q.Capacity, q.Room)
+		return fmt.Sprintf("the channel at %s with room for %d", q.Capacity, q.Number)
 	case q.Workers != "":
 		return fmt.Sprintf("%d workers for the channel at %s", q.Number, q.Workers)
 	}
@@ -92,10 +90,10 @@ func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 		x, ok := freed(p, q.Free)
 		return x, sim.Change{}, ok
 	case q.Split != "":
-		x, ok := doubt.Split(p, q.Split, q.Into)
+		x, ok := doubt.Split(p, q.Split, q.Number)
 		return x, sim.Change{}, ok
 	case q.Capacity != "":
-		x, ok := doubt.Roomier(p, q.Capacity, q.Room)
+		x, ok := doubt.Roomier(p, q.Capacity, q.Number)
 		return x, sim.Change{}, ok
 	case q.Workers != "":
 		x, ok := doubt.Staffed(p, q.Workers, q.Number)

@@ -11,7 +11,7 @@ import (
 
 // TestWindowsLeftOut holds what a study says against how many of its windows can be simulated: of
 // many that meet their recordings the others are left out, and else all count, with what they
-// missed by added to the interval.
+// missed by added to the interval; so for regions, and for other builds.
 func TestWindowsLeftOut(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deviations []float64
@@ -30,32 +30,33 @@ func TestWindowsLeftOut(t *testing.T) {
 		"more missed than not": {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, .2, .2}, 11, true, WithheldNone, WithheldDeviation, 1.3 / 11},
 		"far off":              {[]float64{18, .6, math.NaN(), .01}, 1, false, WithheldDeviation, WithheldNone, 18},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s, err := NewStudy(StudyConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			region := trace.Region{Name: "work"}
-			q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
-			for _, d := range tc.deviations {
-				s.windows = append(s.windows, &window{
-					checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
-					asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
-					effects: map[question]sample{q: {before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
-				})
-			}
-			if got := s.Missed(); got != tc.missed {
-				t.Errorf("the last one missed: %t, want %t", got, tc.missed)
-			}
-			a := s.Result().Answers[0]
-			if a.Withheld != tc.withheld || a.Doubt != tc.doubt || math.Abs(a.Deviation-tc.deviation) > 1e-9 || len(a.Samples) != tc.samples {
-				t.Errorf("withheld %d, doubt %d, deviation %v of %d windows, want %d, %d, %v of %d",
-					a.Withheld, a.Doubt, a.Deviation, len(a.Samples), tc.withheld, tc.doubt, tc.deviation, tc.samples)
-			}
-			if width := a.Hi - a.Lo; a.Withheld == WithheldNone && math.Abs(width-2*(doubt.ModelError+tc.deviation)) > 1e-9 {
-				t.Errorf("interval %v wide, want twice %v and %v", width, doubt.ModelError, tc.deviation)
-			}
-		})
+		for _, region := range []trace.Region{{Name: "work"}, {Scope: QuestionScope, Name: "a pool of 6"}} {
+			t.Run(name+"/"+region.Name, func(t *testing.T) {
+				s, err := NewStudy(StudyConfig{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
+				for _, d := range tc.deviations {
+					s.windows = append(s.windows, &window{
+						checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
+						asked:   map[ask]bool{{region: region, speedup: 0.5}: true},
+						effects: map[question]sample{q: {before: 1e6, after: 0.5e6, least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: 100}},
+					})
+				}
+				if got := s.Missed(); got != tc.missed {
+					t.Errorf("the last one missed: %t, want %t", got, tc.missed)
+				}
+				a := s.Result().Answers[0]
+				if a.Withheld != tc.withheld || a.Doubt != tc.doubt || math.Abs(a.Deviation-tc.deviation) > 1e-9 || len(a.Samples) != tc.samples {
+					t.Errorf("withheld %d, doubt %d, deviation %v of %d windows, want %d, %d, %v of %d",
+						a.Withheld, a.Doubt, a.Deviation, len(a.Samples), tc.withheld, tc.doubt, tc.deviation, tc.samples)
+				}
+				if width := a.Hi - a.Lo; a.Withheld == WithheldNone && math.Abs(width-2*(doubt.ModelError+tc.deviation)) > 1e-9 {
+					t.Errorf("interval %v wide, want twice %v and %v", width, doubt.ModelError, tc.deviation)
+				}
+			})
+		}
 	}
 }
 

@@ -41,11 +41,11 @@ func (w *whatif) questionFlags() {
 	})
 	add("split", "`lock=n` to ask about as if it were n locks", func(text string) (replay.Question, error) {
 		name, n, err := named(text, 2, 4096)
-		return replay.Question{Split: name, Into: n}, err
+		return replay.Question{Split: name, Number: n}, err
 	})
 	add("capacity", "`channel=n` to ask about with room for n elements", func(text string) (replay.Question, error) {
 		name, n, err := named(text, 0, 1<<30)
-		return replay.Question{Capacity: name, Room: n}, err
+		return replay.Question{Capacity: name, Number: n}, err
 	})
 	add("workers", "`channel=n` to ask about with n goroutines that work on its elements", func(text string) (replay.Question, error) {
 		name, n, err := named(text, 1, 4096)
