@@ -32,6 +32,8 @@ type twoServices struct {
 	ids         uint64
 	// There is which of the requests come before the service is done with the one before; 0 for none.
 	there, asked, watchers int64
+	// computing is for how long the service computes when it has selected, ns.
+	computing int64
 }
 
 const (
@@ -127,12 +129,13 @@ func (a *twoServices) play(t *testing.T, end int64) []*trace.Recording {
 				came += 20_000
 			}
 			selected := came + 10_000 + selecting
-			back := selected + 10_000 + onTheWay
+			answered := selected + a.computing
+			back := answered + 10_000 + onTheWay
 			cart := a.span(&a.shop, at, back+10_000, g, "GET /cart", 0, 0)
 			a.wait(&a.shop, at+2000, at+2000+rendering, g, 2, trace.WaitTimer)
 			call := a.span(&a.shop, asks, back+5000, g, "HTTP GET", cart, 0)
 			a.wait(&a.shop, asks+5000, back, g, 3, trace.WaitNetwork)
-			items := a.span(&a.stock, came+3000, selected+5000, g, "GET /items", 0, call)
+			items := a.span(&a.stock, came+3000, answered+5000, g, "GET /items", 0, call)
 			a.span(&a.stock, came+5000, selected+3000, g, "SELECT items", items, 0)
 			if !late {
 				a.goesOn(&a.stock, came, g)
@@ -141,15 +144,15 @@ func (a *twoServices) play(t *testing.T, end int64) []*trace.Recording {
 			a.asked++
 			late = a.there > 0 && a.asked%a.there == 0
 			at = back + 20_000
-			idle := selected + 6000
+			idle := answered + 6000
 			if late {
 				idle = at + rendering + onTheWay + 30_000
 			}
 			if a.there > 0 {
-				a.served(came+2000, selected+6000, idle, g)
+				a.served(came+2000, answered+6000, idle, g)
 			}
 			if !late {
-				a.all.add(selected+9000, func(at int64) {
+				a.all.add(answered+9000, func(at int64) {
 					a.stock.Add(trace.Event{Kind: trace.EvWait, At: a.stock.on(at), G: a.stock.Goroutine(g), By: trace.NoWaker, Site: 1, Arg: trace.WaitNetwork})
 				})
 			}
@@ -203,9 +206,32 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinByClocksThatAreOff has a service that computes for longer than requests are on their way:
+// its clock seems to be ahead, so that answers come before they were sent. They are joined with the
+// waits for them all the same, and not with those of the next requests.
+func TestJoinByClocksThatAreOff(t *testing.T) {
+	a := newTwoServices(0, 0)
+	a.computing = 300_000
+	rec, err := trace.Join([]string{"shop", "stock"}, a.play(t, 2e9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range answersOf(t, rec, 0.5) {
+		if x.Metric != Throughput || x.Point != "GET /cart" || x.Region.Name != "SELECT items" {
+			continue
+		}
+		t.Logf("%.3f (%.3f to %.3f), clock off by up to %d ns", x.Reduction, x.Lo, x.Hi, rec.ClockError())
+		if math.Abs(x.Reduction-0.31) > 0.02 {
+			t.Errorf("SELECT items half as long brings %.3f of the time between carts, want 0.31", x.Reduction)
+		}
+		return
+	}
+	t.Error("no answer")
+}
+
 // TestJoinTakesWhatIsThere has every third request come before the service is done with the one
-// before. It is taken all the same, and what the service starts for it goes with it: whoever does its
-// work in the replay would wait for that for ever.
+// before. It is taken all the same, and what the service starts for it goes with it: whoever does
+// its work in the replay would wait for that for ever.
 func TestJoinTakesWhatIsThere(t *testing.T) {
 	a := newTwoServices(0, 0)
 	a.there = 3

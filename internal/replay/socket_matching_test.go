@@ -193,6 +193,7 @@ func TestWire(t *testing.T) {
 		reader   bool // another goroutine reads the connection
 		late     bool
 		short    bool // fewer than leastArrivals waits each
+		quick    bool // servers take less than handed
 		want     float64
 	}{
 		"a connection each":                 {servers: clients, want: 0.33},
@@ -207,6 +208,7 @@ func TestWire(t *testing.T) {
 		"pooled servers without spans":      {servers: 6, pooled: true, bare: true, want: 0.33},
 		"without spans, a connection each":  {servers: clients, bare: true, dials: true, want: 0.33},
 		"without spans, by way of a reader": {servers: clients, bare: true, reader: true, want: 0.33},
+		"without spans, quick":              {servers: clients, bare: true, dials: true, quick: true, want: 0.03},
 		"by way of a reader":                {servers: clients, reader: true, want: 0.33},
 		"to another process by way of one":  {servers: clients, reader: true, external: true, want: 0.33},
 	} {
@@ -245,7 +247,11 @@ func TestWire(t *testing.T) {
 				if tc.dials {
 					ready, reader, by = c.dial(now[g], g)
 				}
-				at := c.call(ready, g, reader, by, 3*ms/2+draw(ms), tc.external)
+				takes := 3*ms/2 + draw(ms)
+				if tc.quick {
+					takes = 60_000 + draw(60_000)
+				}
+				at := c.call(ready, g, reader, by, takes, tc.external)
 				if tc.dials {
 					c.note(at, by, trace.Event{Kind: trace.EvEnd})
 				}

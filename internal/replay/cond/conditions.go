@@ -183,11 +183,12 @@ func findConditions(p *model.Program) []*condition {
 			}
 		}
 	}
+	users := usersOf(p, locks)
 	all := map[int32]*condition{}
 	for object, lock := range locks {
 		all[object] = &condition{p: p, object: object, lock: lock, others: map[int32][]signaling{}, sections: map[int32][]*section{}}
-		for l := range p.Lists {
-			all[object].read(p, int32(l), lock)
+		for _, l := range users[lock] {
+			all[object].read(p, l, lock)
 		}
 	}
 	var found []*condition
@@ -198,6 +199,28 @@ func findConditions(p *model.Program) []*condition {
 	}
 	slices.SortFunc(found, func(a, b *condition) int { return cmp.Compare(a.object, b.object) })
 	return found
+}
+
+// usersOf returns the lists that lock each of some locks, in order: net/http has a condition
+// variable for each connection, and reading all lists for each would be quadratic.
+func usersOf(p *model.Program, locks map[int32]int32) map[int32][]int32 {
+	users := map[int32][]int32{}
+	for _, lock := range locks {
+		users[lock] = nil
+	}
+	for l := range p.Lists {
+		for k := range p.Lists[l].Ops {
+			p.Rec.RestsAt(k)
+			o := &p.Lists[l].Ops[k]
+			if o.Kind != model.OpLock {
+				continue
+			}
+			if of, wanted := users[o.Arg]; wanted && (len(of) == 0 || of[len(of)-1] != int32(l)) {
+				users[o.Arg] = append(of, int32(l))
+			}
+		}
+	}
+	return users
 }
 
 // read finds the sections of a list, in order. The last one is left out if the window ends within

@@ -295,6 +295,9 @@ func counted(all []moment) (atFirst int, ok bool) {
 // rule.
 const mostLeftOver = 200
 
+// mostNews bounds the memory for ops of rule latest: 60 MB in each program.
+const mostNews = 1 << 20
+
 // latest is the rule of news: one that goes on has seen all that there is, and waits for the next
 // (publish and subscribe, a watched version, a configuration). A subscriber that was busy for three
 // issues goes on at once, and has missed two. The state is one bit for each goroutine: nothing
@@ -304,7 +307,7 @@ const mostLeftOver = 200
 // leastSections later ones, which goroutines that come once do not have. The replay has a channel
 // for each goroutine, in which a signal leaves an element; one more finds no room and is dropped,
 // so that a goroutine that fell behind goes on once. The signaller never waits (Tries). It adds as
-// many ops as signals times goroutines.
+// many ops as signals times goroutines, mostNews at most: where there are more, there is no rule.
 func latest(c *condition) replacement {
 	seen := map[int32]bool{} // nothing since
 	var f Fit
@@ -323,7 +326,7 @@ func latest(c *condition) replacement {
 			seen[m.list] = true
 		}
 	}
-	if f.cases() < leastSections || !f.good() {
+	if f.cases() < leastSections || !f.good() || len(seen)*len(c.signals) > mostNews {
 		return nil
 	}
 	return func(b *model.Builder, edits map[int32]*Edit) {

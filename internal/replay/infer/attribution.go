@@ -261,6 +261,7 @@ func (x *errander) waited(g int32, after, before int64) bool {
 // another, and so do errands. Ops in a set of their own keep it. Of waits these are for timers and
 // the network: a wait for another goroutine is not shorter because a region is.
 func runErrands(p *model.Program) {
+	grows := map[uint16]bool{} // sets that do as ops in none did
 	for l, errands := range p.Errands {
 		for k := range p.Lists[l].Ops {
 			o := &p.Lists[l].Ops[k]
@@ -269,7 +270,10 @@ func runErrands(p *model.Program) {
 			}
 			n, _ := slices.BinarySearchFunc(errands, o.At, func(e model.Errand, at int64) int { return cmp.Compare(e.To, at) })
 			if n < len(errands) && errands[n].From < o.At {
-				o.Set = errands[n].Set
+				if o.Set = errands[n].Set; !grows[o.Set] {
+					p.GrowsAs(o.Set, 0)
+					grows[o.Set] = true
+				}
 			}
 		}
 	}

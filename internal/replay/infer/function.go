@@ -145,6 +145,7 @@ func setWith(p *model.Program, known map[string]uint16, key string, of uint16, s
 		}
 		p.Shares[i] = shares
 		known[key] = i
+		p.GrowsAs(i, of)
 	}
 	return i
 }

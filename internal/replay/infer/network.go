@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
@@ -44,7 +45,7 @@ func connect(p *model.Program) {
 	if len(parents) == 0 && !p.Writes {
 		return
 	}
-	c := &connector{p: p, opened: make([]model.Place, len(p.Rec.Spans)), closed: make([]model.Place, len(p.Rec.Spans)), pools: map[pool]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}}
+	c := &connector{p: p, opened: make([]model.Place, len(p.Rec.Spans)), closed: make([]model.Place, len(p.Rec.Spans)), pools: map[pool]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}, homes: p.Rec.Homes()}
 	for i := range c.opened {
 		c.opened[i], c.closed[i] = model.Place{List: -1, Op: -1}, model.Place{List: -1, Op: -1}
 	}
@@ -94,12 +95,14 @@ func (c *connector) joinSpans(parents map[uint64]int32) {
 			continue
 		}
 		client := parents[s.Remote]
-		if c.opened[client].List < 0 || c.opened[i].List < 0 {
+		// A handler that is called in place, on the goroutine of its client, has no network in
+		// between.
+		if c.opened[client].List < 0 || c.opened[i].List < 0 || c.opened[client].List == c.opened[i].List {
 			continue
 		}
 		c.request(c.opened[client], c.opened[i])
 		if c.closed[i].List >= 0 {
-			c.answer(c.opened[client], c.opened[i], c.closed[i])
+			c.answer(int(client), i)
 		}
 	}
 	for _, at := range c.there {
@@ -122,6 +125,7 @@ type connector struct {
 	there   [][2]model.Place // opens of clients and servers whose requests came before these waited
 	readers []int32          // of sites: number of the place where connections are read
 	joined  map[listener]bool
+	homes   []int32 // the process of each list, nil for one
 }
 
 // A pool is goroutines of one process that began with one function.
@@ -232,20 +236,24 @@ func (c *connector) sent(from model.Place, at int64) (model.Place, int64) {
 	return from, max(0, at-ops[from.Op].At)
 }
 
-// answer joins the client's wait for an answer with the end of the server's span. Client and opened
-// are places of OpOpen, closed of OpClose. The first wait on the client's goroutine that ended
-// behind the server's close is the one, or, if another goroutine ended it, the wait for the network
-// that this one had before (a reader). It does nothing where a channel or anything else let the
-// client go on.
-func (c *connector) answer(client, opened, closed model.Place) {
-	done := c.op(closed).At
-	l := &c.p.Lists[client.List]
+// answer joins the client's wait for an answer with the end of the server's span. The first wait on
+// the client's goroutine that ended behind the server's close is the one, or, if another goroutine
+// ended it, the wait for the network that this one had before (a reader). It does nothing where a
+// channel or anything else let the client go on, nor behind the end of the client's span: a client
+// that has gone on without an answer, as a producer does, waits for something else then.
+func (c *connector) answer(client, server int) {
+	from, opened, closed := c.opened[client], c.opened[server], c.closed[server]
+	done, until := c.op(closed).At-flush-c.slack(from.List, closed.List), int64(math.MaxInt64)
+	if over := c.closed[client]; over.List >= 0 {
+		until = c.op(over).At + flush // another goroutine may have ended the span, and woken this one
+	}
+	l := &c.p.Lists[from.List]
 	// FirstAt counts from the op behind the client's open.
-	for k := client.Op + 1 + l.FirstAt(client.Op+1, done-flush); int(k) < len(l.Ops); k++ {
+	for k := from.Op + 1 + l.FirstAt(from.Op+1, done); int(k) < len(l.Ops) && l.Ops[k].At <= until; k++ {
 		o := &l.Ops[k]
 		switch {
 		case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
-			c.join(c.before(opened, closed, o.At), model.Place{List: client.List, Op: k})
+			c.join(c.before(opened, closed, o.At), model.Place{List: from.List, Op: k})
 			return
 		case o.Kind == model.OpWait || o.Kind == model.OpReceive && !o.Head:
 			if o.Kind == model.OpReceive {
@@ -264,7 +272,7 @@ func (c *connector) answer(client, opened, closed model.Place) {
 				if q.Kind == model.OpOut && q.Reason == trace.WaitNetwork {
 					// A reader that had the bytes before the server was done hands over something
 					// else.
-					if q.At >= done-flush {
+					if q.At >= done {
 						c.join(c.before(opened, closed, q.At), model.Place{List: w.List, Op: j})
 					}
 					return
@@ -273,6 +281,15 @@ func (c *connector) answer(client, opened, closed model.Place) {
 			return
 		}
 	}
+}
+
+// slack is by how much times of two lists may be off from each other, ns: by their processes'
+// clocks.
+func (c *connector) slack(a, b int32) int64 {
+	if c.homes == nil || c.homes[a] == c.homes[b] {
+		return 0
+	}
+	return c.p.Rec.ClockError()
 }
 
 // before returns the last op from one to another of the same list that was over at a time: the

@@ -459,6 +459,7 @@ func (c *connector) deliver(from, to model.Place) {
 	from, lag := c.sent(from, o.At)
 	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpWake, Arg: c.p.Tokens, At: c.op(from).At, Late: -1, Reason: trace.WaitNetwork, Set: c.op(from).Set}})
 	o.Kind, o.Arg = model.OpWait, c.p.Tokens
+	c.wakers = append(c.wakers, model.Place{List: -1, Op: -1}) // an op that apply puts in
 	o.Late = int32(min(int64(max(0, o.Late))+lag, 1<<30))
 	c.p.Tokens++
 }

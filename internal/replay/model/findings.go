@@ -79,7 +79,26 @@ func (g Growth) Factor(then, now float64) float64 {
 // Growths are those of a batcher's rounds.
 type Growths struct {
 	Computing Growth
-	Outside   []Growth // by set of regions, one for each of Program.Sets
+	Outside   []Growth // by set of regions; behind its end nothing grows
+}
+
+// GrowsAs has what is outside in ops of a set, which had another one when it was measured, grow as
+// it did there.
+func (p *Program) GrowsAs(set, before uint16) {
+	for i := range p.Objects {
+		o := &p.Objects[i]
+		for _, g := range []*Growths{o.Growths, o.Least, o.Most} {
+			if g == nil || int(before) >= len(g.Outside) {
+				continue
+			}
+			for len(g.Outside) <= int(set) {
+				g.Outside = append(g.Outside, Growth{})
+			}
+			if g.Outside[set] == (Growth{}) {
+				g.Outside[set] = g.Outside[before]
+			}
+		}
+	}
 }
 
 // A Growing holds how tasks get longer with their sizes, and the least and the most that may be;

@@ -54,7 +54,7 @@ func (s *Simulation) strained(r *runner, d int64) int64 {
 // set of regions grows by itself, as a write to a disk does and a lookup before it does not.
 func (s *Simulation) stretched(r *runner, set uint16, d int64) int64 {
 	g := s.P.Objects[r.batch-1].Growths
-	if g == nil {
+	if g == nil || int(set) >= len(g.Outside) {
 		return d
 	}
 	return s.grown(r, g.Outside[set], d)
