@@ -48,7 +48,7 @@ type outlays map[string]outlay
 // book remembers what a run has spent.
 func (s outlays) book(r *engine.Run, now time.Time) {
 	for id, e := range s {
-		if !e.until.After(now) {
+		if id != r.Plan.ID && !e.until.After(now) { // which may be that of an earlier generation
 			delete(s, id)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine"
+	"github.com/otelprof/otelprof/causal/internal/engine/admission"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 // polled is a source that is asked again and again.
@@ -127,6 +129,20 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 	err := c.Apply(mustParse(t, idle, limits, "seed: 9"))
 	if want := `causal: plan that has ended: id "plan-1": it has spent 10s, all of limits.total, another try needs another id`; !errors.Is(err, ErrEnded) || err.Error() != want {
 		t.Errorf("Apply of a plan that has spent all = %v, want %s", err, want)
+	}
+}
+
+// TestSpentBudgetOutlivesGenerations: what was spent under an ID stays spent, also if an earlier
+// generation would have expired.
+func TestSpentBudgetOutlivesGenerations(t *testing.T) {
+	now, s := time.Now(), outlays{}
+	for i, expires := range []time.Duration{20 * time.Minute, 40 * time.Minute, time.Hour} {
+		r := &engine.Run{Plan: &plan.Plan{ID: "x", ExpiresAt: now.Add(expires)}, Guard: &admission.Guard{}}
+		r.Guard.Spent.Store(int64(10 * time.Second))
+		s.book(r, now.Add(time.Duration(15*(i+1))*time.Minute)) // the next one takes over
+	}
+	if got := s["x"].spent; got != 30*time.Second {
+		t.Errorf("three generations of 10 s have spent %v", got)
 	}
 }
 

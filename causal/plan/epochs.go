@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
@@ -34,6 +35,7 @@ func (p *Plan) validateEpochs(v *validate.Errors) {
 	v.That(p.Mode == profile.ModeSlowdown, "timing.epoch", p.Timing.Epoch, "must be given in mode %q only", profile.ModeSlowdown)
 	v.That(len(p.Target.Watch) == 0 || p.Target.Service != "", "target.service", nil, "must be given with target.watch: it is the service that delays")
 	for i, r := range p.Regions {
+		v.That(!slices.Contains(p.Regions[:i], r), fmt.Sprintf("regions[%d]", i), r, "must not be repeated in plans with timing.epoch")
 		v.That(literal(r.Scope) && literal(r.Span), fmt.Sprintf("regions[%d]", i), r, "must have a scope and a span without * and ?, in plans with timing.epoch: all processes must know the same regions")
 	}
 }

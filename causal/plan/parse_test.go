@@ -97,6 +97,10 @@ var refused = []struct {
 			"line 5: regions[1] b: must have a scope and a span without * and ?, in plans with timing.epoch: all processes must know the same regions",
 	},
 	{
+		name: "repeated region by the clock", lines: []string{"mode: slowdown", "timing: {epoch: 2s}", "regions: [{scope: s, span: a}, {scope: s, span: b}, {scope: s, span: a}]"},
+		want: "line 5: regions[2] s:a: must not be repeated in plans with timing.epoch",
+	},
+	{
 		name: "watch without epoch", lines: []string{"target: {service: a, watch: [b]}"},
 		want: "line 7: target.watch: must be given with timing.epoch only: other experiments are chosen by each process itself",
 	},

@@ -42,9 +42,10 @@ func (e Effect) possible() Effect {
 	return e
 }
 
-// Wider returns the effect with an interval that reaches further by a margin to both sides, or as
-// it is if it has a wider one already.
+// Wider returns the effect with an interval that reaches further by a margin to both sides, 1 at
+// most, or as it is if it has a wider one already.
 func (e Effect) Wider(margin float64) Effect {
+	margin = min(margin, 1) // all that a reduction may be
 	if more := margin - e.Margin; more > 0 && e.Known() {
 		e.Margin, e.Lo, e.Hi = margin, e.Lo-more, e.Hi+more
 	}

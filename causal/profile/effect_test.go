@@ -48,3 +48,10 @@ func TestGain(t *testing.T) {
 		}
 	}
 }
+
+// A margin is a part, whatever speaks against an effect: a profile is read only with such.
+func TestWiderByMoreThanAll(t *testing.T) {
+	if e := (Effect{Reduction: 0.1, Lo: 0, Hi: 0.2}).Wider(2.5); e.Margin != 1 || e.Lo != -1 || e.Hi != 1 {
+		t.Errorf("Wider(2.5) = %+v, want a margin of 1", e)
+	}
+}

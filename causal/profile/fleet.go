@@ -56,12 +56,16 @@ func placebos(all []Epoch, i int, has func(Epoch) bool, value func(Epoch) float6
 // A gain is what all processes counted in epochs in which one region was held. What the region
 // would have taken is that of as long in placebos, not of as many visits.
 type gain struct {
-	visits float64
+	visits  float64
+	holders float64 // processes that have the region
+	beside  float64 // own time of the region that has placebos, as Placed has theirs
 	stats.Contrast
 }
 
 func (g *gain) add(d gain, sign float64) {
 	g.visits += sign * d.visits
+	g.holders += sign * d.holders
+	g.beside += sign * d.beside
 	g.Contrast = g.Plus(d.Contrast, sign)
 }
 
@@ -73,8 +77,11 @@ func (g gain) rerouted() float64 {
 	if g.Time <= 0 {
 		return 0
 	}
-	g.Placed *= g.Base / g.Time
-	return g.Rerouted()
+	slower := g.Slower()
+	if placed := g.Placed * g.Base / g.Time; slower > 0 && placed > 0 {
+		return (g.beside/placed - 1) / slower
+	}
+	return 0
 }
 
 // count adds what an epoch of one process says of a progress point, beside its own placebos: one
@@ -95,19 +102,21 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	}
 }
 
-// hold adds what an epoch of one process says of the region: for how much longer its callers were
-// held than in its placebos.
+// hold adds what an epoch of one process that has the region says of it: for how much longer its
+// callers were held than in its placebos. An epoch in which it did not run counts: without those a
+// rare region would be looked at only where it costs.
 func (g *gain) hold(all []Epoch, i int) {
 	here := all[i]
-	if here.Own <= 0 {
-		return
-	}
-	same := func(e Epoch) bool { return e.Region == here.Region && e.Own > 0 }
-	part, _ := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
-	own, _ := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Own) })
+	same := func(e Epoch) bool { return e.Region == here.Region }
+	ran := func(e Epoch) bool { return same(e) && e.Own > 0 }
+	part, _ := placebos(all, i, ran, func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
+	g.holders++
 	g.Own += float64(here.Own)
 	g.Taken += float64(here.Taken) - part*float64(here.Own)
-	g.Placed += own
+	if own, known := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Own) }); known {
+		g.beside += float64(here.Own)
+		g.Placed += own
+	}
 }
 
 // A moment is an epoch of a plan.
@@ -121,6 +130,7 @@ type moment struct {
 func gains(profiles []Profile, q question) map[float64][]gain {
 	sums := map[float64]map[moment]*gain{}
 	for _, p := range profiles {
+		has := slices.ContainsFunc(p.Epochs, func(e Epoch) bool { return e.Region == q.region && e.Own > 0 })
 		for i, e := range p.Epochs {
 			if e.Level == 0 || e.Region != q.region {
 				continue
@@ -133,7 +143,9 @@ func gains(profiles []Profile, q question) map[float64][]gain {
 				sums[e.Level][at] = &gain{}
 			}
 			sums[e.Level][at].count(p.Epochs, i, q.progress, q.metric)
-			sums[e.Level][at].hold(p.Epochs, i)
+			if has {
+				sums[e.Level][at].hold(p.Epochs, i)
+			}
 		}
 	}
 	all := map[float64][]gain{}
@@ -141,7 +153,7 @@ func gains(profiles []Profile, q question) map[float64][]gain {
 		for _, at := range slices.SortedFunc(maps.Keys(byMoment), func(a, b moment) int {
 			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.plan, b.plan))
 		}) {
-			if g := *byMoment[at]; g.visits > 0 && g.Own > 0 && g.Base > 0 {
+			if g := *byMoment[at]; g.visits > 0 && g.holders > 0 && g.Base > 0 {
 				all[level] = append(all[level], g)
 			}
 		}

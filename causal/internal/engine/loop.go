@@ -39,7 +39,10 @@ func (run *Run) Loop(ctx context.Context) {
 	if !run.prepare(ctx) {
 		return
 	}
-	run.warm = classes.Usages()
+	warm := classes.Usages()
+	run.mu.Lock()
+	run.warm = warm
+	run.mu.Unlock()
 	if run.Plan.ByClock() {
 		run.followClock(ctx)
 		return

@@ -227,6 +227,9 @@ func (run *Run) tallies(regions []profile.Region, experiments []experiment.Exper
 			t.Visits += e.Passages[point].Visits
 			t.Effective += e.Passages[point].Effective
 			t.Delay += time.Duration(e.Counts.Paid) + e.Taken
+			if run.Plan.Mode == profile.ModeDilation { // of which there is no ledger
+				t.Delay += e.Inserted
+			}
 			t.Delays += uint64(e.Delays)
 			t.Own += e.Own
 		}

@@ -133,7 +133,10 @@ const leastWarm = 5
 // region that has hardly run then is taken as it is now.
 func (run *Run) workOf(key profile.Region) work {
 	c := classes.Intern(key)
+	run.mu.Lock()
 	now, before := run.warm[c], run.before[c]
+	s, known := run.warmed.work[key]
+	run.mu.Unlock()
 	n := now.Count - before.Count
 	if n < leastWarm {
 		now = c.Usage()
@@ -142,9 +145,6 @@ func (run *Run) workOf(key profile.Region) work {
 	if n <= 0 {
 		return work{}
 	}
-	run.mu.Lock()
-	s, known := run.warmed.work[key]
-	run.mu.Unlock()
 	if !known {
 		s = Split{Own: 1, queued: 1}
 	}

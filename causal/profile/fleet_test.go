@@ -1,0 +1,41 @@
+package profile
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// A region that runs in two of five epochs counts in all of them: in those alone it would seem to
+// matter for each.
+func TestRareRegionByTheClock(t *testing.T) {
+	const ms = time.Millisecond
+	region := Region{Scope: "stock", Name: "refill"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var p Profile
+	var own, all time.Duration
+	for number := range int64(4000) {
+		e := Epoch{Number: number, Region: region, Level: 0.1 * float64(number%2)}
+		count := EpochCount{Progress: "request", Metric: MetricThroughput, Visits: 140, Sum: 1400 * ms}
+		if rng.Float64() < 0.4 {
+			e.Own = 150 * ms
+			e.Taken = time.Duration(e.Level * float64(e.Own))
+			count.Sum += e.Own + e.Taken
+		}
+		if e.Level == 0 {
+			own, all = own+e.Own, all+count.Sum
+		}
+		e.Counts = []EpochCount{count}
+		p.Epochs = append(p.Epochs, e)
+	}
+	c := Curve{Mode: ModeSlowdown, Region: region, Progress: "request", Metric: MetricThroughput}
+	if !c.setFromEpochs([]Profile{p}) || len(c.Slopes) != 1 {
+		t.Fatalf("slopes %+v, want that of one level", c.Slopes)
+	}
+	s, want := c.Slopes[0], float64(own)/float64(all)
+	t.Logf("elasticity %.3f (%.3f to %.3f), in truth %.3f; visit ratio %.2f ± %.2f", s.Elasticity, s.Lo, s.Hi, want, s.VisitRatio, s.VisitRatioErr)
+	if math.Abs(s.Elasticity-want) > 0.03 || s.Lo > want || s.Hi < want || math.Abs(s.VisitRatio) > 3*s.VisitRatioErr {
+		t.Errorf("elasticity %.3f (%.3f to %.3f), want %.3f; visit ratio %.2f ± %.2f, want 0", s.Elasticity, s.Lo, s.Hi, want, s.VisitRatio, s.VisitRatioErr)
+	}
+}
