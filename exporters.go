@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"slices"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -118,7 +117,9 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 				readerOptions = append(readerOptions, sdkmetric.WithProducer(as(of)))
 			}
 		}
-		sdkOptions = append(sdkOptions, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(e, readerOptions...)))
+		r := sdkmetric.NewPeriodicReader(e, readerOptions...)
+		p.readers = append(p.readers, r)
+		sdkOptions = append(sdkOptions, sdkmetric.WithReader(r))
 	}
 	p.meters = hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(sdkOptions...), histograms...)
 	if ours {
@@ -147,8 +148,7 @@ func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, 
 }
 
 func (p *Profiler) addLogBatcher(b *delivery.LogBatcher, component string) sdklog.Processor {
-	// Before its exporter, which would be closed with records in the queue.
-	p.release = slices.Insert(p.release, 0, b.Shutdown)
+	p.logBatchers = append(p.logBatchers, b)
 	p.addPipeline(pipeline{signal: "log", exporter: component, processor: processorComponent + "LogBatcher", stats: b.Stats})
 	return b
 }

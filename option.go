@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -169,7 +168,12 @@ func (c *config) timesFromEnv() timesConfig {
 	if state != naming.SwitchUnset || !t.asked {
 		return t
 	}
-	patterns := slices.DeleteFunc(strings.Split(value, ","), func(p string) bool { return strings.TrimSpace(p) == "" })
+	var patterns []string
+	for p := range strings.SplitSeq(value, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			patterns = append(patterns, p)
+		}
+	}
 	if len(patterns) == 0 {
 		c.warn(fmt.Errorf("%s %q: must be on, off or patterns separated by commas, on is taken", envTimes, value))
 		return t

@@ -8,6 +8,8 @@ import (
 
 	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/exporter"
@@ -37,11 +39,14 @@ type Profiler struct {
 
 	viewerOptions []viewer.Option // of every handler
 
-	detach    bool // Wrap has failed: the provider is the program's
-	batchers  []*delivery.Batcher
-	exports   []func() delivery.Stats
-	pipelines []pipeline // the pipelines of exports whose metrics have names in the semantic conventions
-	// release shuts queues and exporters down that may not have come to a provider.
+	base        trace.TracerProvider // the program's own, of Wrap
+	detach      bool                 // Wrap has failed: the provider is the program's
+	batchers    []*delivery.Batcher
+	logBatchers []*delivery.LogBatcher
+	readers     []*sdkmetric.PeriodicReader
+	exports     []func() delivery.Stats
+	pipelines   []pipeline // the pipelines of exports whose metrics have names in the semantic conventions
+	// release shuts exporters down that may not have come to a provider.
 	release []func(context.Context) error
 
 	endPlans    func() // stops asking for plans; nil without a source of plans

@@ -129,6 +129,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 func (p *Profiler) baseTracers(c config, env otlp.Env) trace.TracerProvider {
 	switch {
 	case c.base != nil:
+		p.base = c.base
 		for _, b := range p.batchers {
 			if !register(c.base, b) {
 				c.logger.Warn("otelprof: data folder: traces: left out", slog.String("cause", fmt.Sprintf("provider %T: takes no span processors", c.base)))

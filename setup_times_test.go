@@ -20,7 +20,7 @@ func TestSetupTimes(t *testing.T) {
 	}{
 		{"", nil, true, false},
 		{"on", nil, true, true},
-		{"GET *,price", nil, true, true},
+		{"GET *, price", nil, true, true},
 		{"off", nil, false, false},
 		{"", []Option{WithTimes(schedtimes.WithRegions("price"))}, true, true},
 		{"off", []Option{WithTimes()}, false, false},

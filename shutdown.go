@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/otelprof/otelprof/internal/clock/ending"
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
 
 // A part is something that Shutdown ends. It may take no notice of its context, and hang: a file on
@@ -74,45 +77,56 @@ func (p *Profiler) shutSchedule(ctx context.Context) error {
 }
 
 func (p *Profiler) shutTraces(ctx context.Context) error {
+	if p.detach {
+		for _, b := range p.batchers {
+			unregister(p.base, b)
+		}
+	}
 	switch {
 	case p.tracers == nil:
 		return nil
 	case p.detach:
-		for _, b := range p.batchers {
-			unregister(p.tracers.Unwrap(), b)
-		}
 		return p.tracers.Detach(ctx)
 	}
 	return p.tracers.Shutdown(ctx)
 }
 
-// shutBatchers does not wait for the SDK to come to them, which shuts its processors down one after
-// the other: in a provider of the program's they are the last.
-func (p *Profiler) shutBatchers(ctx context.Context) error {
-	errs := make([]error, len(p.batchers))
-	var all sync.WaitGroup
-	for i, b := range p.batchers {
-		all.Go(func() { errs[i] = b.Shutdown(ctx) })
+// sideBySide ends all at once: of a folder and an endpoint one may hang.
+func sideBySide[T any](all []T, end func(T) error) error {
+	errs := make([]error, len(all))
+	var ends sync.WaitGroup
+	for i, one := range all {
+		ends.Go(func() { errs[i] = end(one) })
 	}
-	all.Wait()
+	ends.Wait()
 	return errors.Join(errs...)
 }
 
-// shutMetrics flushes first: a periodic reader that is shut down cancels the export that it is in,
-// whose deltas would be lost.
+// shutBatchers does not wait for the SDK to come to them, which shuts its processors down one after
+// the other: in a provider of the program's they are the last.
+func (p *Profiler) shutBatchers(ctx context.Context) error {
+	return sideBySide(p.batchers, func(b *delivery.Batcher) error { return b.Shutdown(ctx) })
+}
+
+// shutMetrics does not wait for the SDK, either. It flushes first: a periodic reader that is shut
+// down cancels the export that it is in, whose deltas would be lost.
 func (p *Profiler) shutMetrics(ctx context.Context) error {
 	p.lastMetrics.Store(true)
-	if p.meters == nil {
-		return nil
+	err := sideBySide(p.readers, func(r *sdkmetric.PeriodicReader) error {
+		return errors.Join(r.ForceFlush(ctx), r.Shutdown(ctx))
+	})
+	if p.meters != nil {
+		_ = p.meters.Shutdown(ctx) // its readers are shut down, which is all that it would say
 	}
-	return errors.Join(p.meters.ForceFlush(ctx), p.meters.Shutdown(ctx))
+	return err
 }
 
 func (p *Profiler) shutLogs(ctx context.Context) error {
+	err := sideBySide(p.logBatchers, func(b *delivery.LogBatcher) error { return b.Shutdown(ctx) })
 	if p.logs.LoggerProvider == nil {
-		return nil
+		return err
 	}
-	return p.logs.Shutdown(ctx)
+	return errors.Join(err, p.logs.Shutdown(ctx))
 }
 
 func (p *Profiler) shutViewer(ctx context.Context) error {
@@ -138,13 +152,14 @@ func (p *Profiler) releaseAll(ctx context.Context) error {
 	return nil
 }
 
-// end ends one stage after the other. The first takes half of the time at most, so that what has
-// been measured is exported even if a part of it hangs.
+// end ends one stage after the other. Each before the exports, which are the last but one, takes
+// half of the time that is left at most, so that what has been measured is exported even if a part
+// of it hangs.
 func end(ctx context.Context, stages [][]part) error {
 	var errs []error
 	for i, stage := range stages {
 		var limit <-chan time.Time
-		if deadline, ok := ctx.Deadline(); ok && i == 0 {
+		if deadline, ok := ctx.Deadline(); ok && i < len(stages)-2 {
 			limit = time.After(time.Until(deadline) / 2)
 		}
 		errs = append(errs, endStage(ctx, stage, limit))

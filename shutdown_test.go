@@ -11,16 +11,21 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 	"github.com/otelprof/otelprof/spans"
 )
 
 // Where any part hangs, Shutdown ends within its context and 100 ms, names it, and has ended all
-// others.
+// others. The exports have time left whatever hangs before them.
 func TestShutdownWithEachPartHung(t *testing.T) {
 	names := []string{"all"}
 	for _, stage := range (&Profiler{}).stages() {
@@ -35,9 +40,12 @@ func TestShutdownWithEachPartHung(t *testing.T) {
 				var mu sync.Mutex
 				var ended []string
 				stages := (&Profiler{}).stages()
-				for _, stage := range stages {
+				for at, stage := range stages {
 					for i, name := range stage {
-						stage[i].end = func(context.Context) error {
+						stage[i].end = func(ctx context.Context) error {
+							if exports := at == len(stages)-2; exports && ctx.Err() != nil {
+								t.Errorf("%s: no time is left: %v", name.name, ctx.Err())
+							}
 							if hung == name.name || hung == "all" {
 								<-release
 								return nil
@@ -177,6 +185,68 @@ func TestShutdownWhileMetricsAreExported(t *testing.T) {
 		}
 	}
 }
+
+// hungMetrics is an exporter to a folder on a server that is gone.
+type hungMetrics struct {
+	sdkmetric.Exporter
+	hang chan struct{}
+}
+
+func (h hungMetrics) Export(context.Context, *metricdata.ResourceMetrics) error { <-h.hang; return nil }
+
+// A folder that hangs does not keep metrics and logs from the endpoint.
+func TestShutdownBesideAHungFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		kept := &keptMetrics{}
+		p := &Profiler{}
+		options := []sdkmetric.Option{}
+		for _, e := range []sdkmetric.Exporter{hungMetrics{kept, hang}, kept} {
+			r := sdkmetric.NewPeriodicReader(e)
+			p.readers, options = append(p.readers, r), append(options, sdkmetric.WithReader(r))
+		}
+		p.meters = hdrmetric.WrapMeterProvider(sdkmetric.NewMeterProvider(options...))
+		n, err := p.meters.Meter("test").Int64Counter("n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Add(t.Context(), 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		over := make(chan error, 1)
+		go func() { over <- p.shutMetrics(ctx) }()
+		time.Sleep(500 * time.Millisecond)
+		if kept.exports.Load() == 0 || kept.late.Load() != 0 {
+			t.Errorf("%d exports beside a folder that hangs, %d without time", kept.exports.Load(), kept.late.Load())
+		}
+		close(hang)
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// keptMetrics counts exports, and those whose context had ended.
+type keptMetrics struct{ exports, late atomic.Int32 }
+
+func (*keptMetrics) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
+	return sdkmetric.DefaultTemporalitySelector(k)
+}
+
+func (*keptMetrics) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(k)
+}
+
+func (k *keptMetrics) Export(ctx context.Context, _ *metricdata.ResourceMetrics) error {
+	k.exports.Add(1)
+	if ctx.Err() != nil {
+		k.late.Add(1)
+	}
+	return nil
+}
+
+func (*keptMetrics) ForceFlush(context.Context) error { return nil }
+func (*keptMetrics) Shutdown(context.Context) error   { return nil }
 
 type hungHandler struct{ hang chan struct{} }
 

@@ -75,11 +75,11 @@ func resourceOf(provider trace.TracerProvider) *resource.Resource {
 	return (*resource.Resource)(f.UnsafePointer())
 }
 
-// unregister takes a processor away from a provider of the SDK, if it is there. Where it is not the
-// SDK takes the first one away, as others may do that register one in place of another.
+// unregister takes away a processor that register has added. Where it is not there the SDK takes
+// the first one away, as others may do that register one in place of another.
 func unregister(provider trace.TracerProvider, p sdktrace.SpanProcessor) {
-	if sdk, ok := provider.(*sdktrace.TracerProvider); ok {
-		sdk.UnregisterSpanProcessor(p)
+	if r, ok := provider.(interface{ UnregisterSpanProcessor(sdktrace.SpanProcessor) }); ok {
+		r.UnregisterSpanProcessor(p)
 	}
 }
 

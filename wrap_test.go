@@ -24,6 +24,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/stacks"
 )
 
 // wrap is Wrap of a provider of the SDK, without globals.
@@ -109,6 +110,29 @@ func TestFailedWrapLeavesTheProvider(t *testing.T) {
 	if _, s := tp.Tracer("test").Start(t.Context(), "a"); !s.IsRecording() {
 		t.Error("the program's provider was shut down")
 	}
+	counted := &countedProvider{TracerProvider: tp}
+	if _, err := Wrap(counted, WithoutGlobals(), WithDataDir(t.TempDir()), WithStacks(stacks.WithRate(1000))); err == nil {
+		t.Fatal("no error")
+	}
+	if counted.added == 0 || counted.added != counted.removed {
+		t.Errorf("%d processors were added to the provider, and %d removed", counted.added, counted.removed)
+	}
+}
+
+// countedProvider is a provider around the SDK's that counts its processors.
+type countedProvider struct {
+	*sdktrace.TracerProvider
+	added, removed int
+}
+
+func (p *countedProvider) RegisterSpanProcessor(sp sdktrace.SpanProcessor) {
+	p.added++
+	p.TracerProvider.RegisterSpanProcessor(sp)
+}
+
+func (p *countedProvider) UnregisterSpanProcessor(sp sdktrace.SpanProcessor) {
+	p.removed++
+	p.TracerProvider.UnregisterSpanProcessor(sp)
 }
 
 // A provider whose exporter hangs at the end keeps no file from its last spans.

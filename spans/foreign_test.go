@@ -169,21 +169,27 @@ func TestWrappedTwiceIsMeasuredTwice(t *testing.T) {
 }
 
 // TestChildDoesNotEndParent is about providers that return the span above from Start if that is not
-// recording, as the one of package noop does.
+// recording, as the one of package noop does, also where sessions are started in between.
 func TestChildDoesNotEndParent(t *testing.T) {
-	tp := wrap(t, noop.NewTracerProvider())
-	tr := tp.Tracer("scope")
-	ctx, parent := tr.Start(trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1},
-	})), "parent")
-	_, child := tr.Start(ctx, "child")
-	child.SetName("renamed")
-	child.End()
-	if r := spans.SpanFromContext(ctx); r.Ended() || r.Name() != "parent" {
-		t.Errorf("parent %q: ended %t with its child", r.Name(), r.Ended())
-	}
-	parent.End()
-	if child, parent := regionOf(t, tp, "renamed"), regionOf(t, tp, "parent"); child.Count != 1 || parent.Count != 1 {
-		t.Errorf("%d children and %d parents, want 1 each", child.Count, parent.Count)
+	for sessions := range 3 {
+		tp := wrap(t, noop.NewTracerProvider())
+		tr := tp.Tracer("scope")
+		ctx, parent := tr.Start(trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1},
+		})), "parent")
+		below := ctx
+		for range sessions {
+			below, _ = spans.StartSession(below, "import")
+		}
+		_, child := tr.Start(below, "child")
+		child.SetName("renamed")
+		child.End()
+		if r := spans.SpanFromContext(ctx); r.Ended() || r.Name() != "parent" {
+			t.Errorf("%d sessions: parent %q: ended %t with its child", sessions, r.Name(), r.Ended())
+		}
+		parent.End()
+		if child, parent := regionOf(t, tp, "renamed"), regionOf(t, tp, "parent"); child.Count != 1 || parent.Count != 1 {
+			t.Errorf("%d sessions: %d children and %d parents, want 1 each", sessions, child.Count, parent.Count)
+		}
 	}
 }

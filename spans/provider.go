@@ -170,26 +170,33 @@ func (p *TracerProvider) Store() Store { return p.worker.store }
 // Unwrap returns the wrapped provider.
 func (p *TracerProvider) Unwrap() trace.TracerProvider { return p.base }
 
-// ForceFlush waits until the sessions that have ended are in the store, then flushes the
-// wrapped provider if it can.
+// ForceFlush waits until the sessions that have ended are in the store, and flushes the wrapped
+// provider meanwhile, if it can.
 func (p *TracerProvider) ForceFlush(ctx context.Context) error {
-	err := p.worker.flush(ctx)
-	if f, ok := p.base.(interface{ ForceFlush(context.Context) error }); ok {
-		err = errors.Join(err, f.ForceFlush(ctx))
+	f, ok := p.base.(interface{ ForceFlush(context.Context) error })
+	if !ok {
+		return p.worker.flush(ctx)
 	}
-	return err
+	base := make(chan error, 1)
+	go func() { base <- f.ForceFlush(ctx) }() // a store that hangs does not keep the exporters
+	err := p.worker.flush(ctx)
+	return errors.Join(err, <-base)
 }
 
 // Shutdown stores the sessions that have ended, stops the worker, and shuts down the wrapped
-// provider if it can be. Spans of tracers from before are still measured, their sessions are
-// dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second call
-// returns what the wrapped provider answers.
+// provider meanwhile, if it can be. Spans of tracers from before are still measured, their sessions
+// are dropped. It returns soon after ctx has ended, even if the wrapped provider hangs. A second
+// call returns what the wrapped provider answers.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
+	s, ok := p.base.(interface{ Shutdown(context.Context) error })
+	if !ok {
+		return p.Detach(ctx)
+	}
+	base := make(chan error, 1)
+	go func() { base <- ending.Within(ctx, func() error { return s.Shutdown(ctx) }) }()
 	err := p.Detach(ctx)
-	if s, ok := p.base.(interface{ Shutdown(context.Context) error }); ok {
-		if errBase := ending.Within(ctx, func() error { return s.Shutdown(ctx) }); errBase != nil {
-			err = errors.Join(err, fmt.Errorf("spans: shutdown: wrapped provider: %w", errBase))
-		}
+	if errBase := <-base; errBase != nil {
+		err = errors.Join(err, fmt.Errorf("spans: shutdown: wrapped provider: %w", errBase))
 	}
 	return err
 }

@@ -113,8 +113,14 @@ func (t *tracer) startInner(ctx context.Context, name string, opts []trace.SpanS
 // startKeeping starts a span of a tracer that may have none.
 func startKeeping(ctx context.Context, inner trace.Tracer, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
 	next, span := inner.Start(ctx, name, opts...)
-	if below := plainBelow(span); below != nil && trace.SpanFromContext(ctx) == span {
-		span = below // a provider without spans hands the one above on, which must not end with this one
+	// A provider without spans hands the one above on, which must not end with this one, nor where
+	// a session was started between the two.
+	handed := false
+	for of, ok := span.(sessionSpan); ok; of, ok = span.(sessionSpan) {
+		span, handed = of.Span, true
+	}
+	if below := plainBelow(span); below != nil && (handed || trace.SpanFromContext(ctx) == span) {
+		span = below
 	}
 	return next, span
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strconv"
 	"time"
@@ -74,9 +75,20 @@ func (e *export[T]) run(ctx context.Context, items int, pieces iter.Seq2[T, int]
 	}
 }
 
+// try has a panic of an exporter, which may be the program's, be an error: the goroutine is ours,
+// and the program could not recover it.
+func (e *export[T]) try(ctx context.Context, piece T) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return e.do(ctx, piece)
+}
+
 // piece exports a piece of n items, and takes from left what is taken or at fault.
 func (e *export[T]) piece(ctx context.Context, piece T, n int, left *int) error {
-	err := e.do(ctx, piece)
+	err := e.try(ctx, piece)
 	if _, part := e.monitor.rejected(err); err == nil || part {
 		e.monitor.took(ctx, n, err)
 		e.taken = true

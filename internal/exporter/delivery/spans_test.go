@@ -49,6 +49,16 @@ func TestSpansOfManyBytesInPieces(t *testing.T) {
 	})
 }
 
+// An exporter that panics does not end the program: what it had counts as failed.
+func TestExporterThatPanics(t *testing.T) {
+	logger, _ := newLogger()
+	e := WrapSpans(&fake{export: func(context.Context, int) error { panic("broken") }}, NewMonitor(Config{Unit: "spans", Logger: logger}))
+	err := e.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{snapshot(true), snapshot(true)})
+	if s := e.Stats(); s.Failed != 2 || s.Outage != "panic: broken" {
+		t.Errorf("error %v, %+v, want 2 that failed by the panic", err, s)
+	}
+}
+
 func TestSpansInPieces(t *testing.T) {
 	for _, one := range []struct {
 		spans, fails int
