@@ -10,7 +10,7 @@ import (
 
 const (
 	usualSeconds = 5
-	mostSeconds  = 30
+	mostSeconds  = 20 // a viewer's server has 30 s for its answer
 )
 
 // Compare says how regions do in the next seconds, beside all since the start.

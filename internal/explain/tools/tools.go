@@ -34,7 +34,7 @@ func New(api API, writes bool) []mcp.Tool {
 				return Session(ctx, api, a.ID, a.Region)
 			}),
 		tool("compare", "How each region does now against before: rate, mean and errors in the next seconds, beside those since the start.",
-			`{"seconds":{"type":"integer","minimum":1,"maximum":30,"description":"by default 5"}}`, nil,
+			`{"seconds":{"type":"integer","minimum":1,"maximum":20,"description":"by default 5"}}`, nil,
 			func(ctx context.Context, a compareArguments) (string, error) { return Compare(ctx, api, a.Seconds) }),
 		tool("plan_check", "What a plan of experiments would do here, and cost at most. It starts nothing.",
 			`{"plan":{"type":"string","description":"the document, YAML or JSON"}}`, []string{"plan"},

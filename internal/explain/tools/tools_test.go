@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 		"and 10 more":                     func() (string, error) { return WhatIf(t.Context(), api, "x") },
 		`progress point "x": must be one`: func() (string, error) { return Rank(t.Context(), api, "x") },
 		"it has none":                     func() (string, error) { return Session(t.Context(), api, "", "x") },
-		"seconds 31: must be in [1, 30]":  func() (string, error) { return Compare(t.Context(), api, 31) },
+		"seconds 21: must be in [1, 20]":  func() (string, error) { return Compare(t.Context(), api, 21) },
 	} {
 		if text, err := answer(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q, %v; want %q", text, err, want)

@@ -14,8 +14,8 @@ import (
 // maxMessage is the largest message that is read.
 const maxMessage = 1 << 20
 
-// Serve answers messages, one on each line, until in ends or ctx does. Messages are answered in
-// their order.
+// Serve answers messages, one on each line, in their order, until in ends, or ctx has when one
+// comes.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxMessage)

@@ -85,13 +85,14 @@ func parseURL(rawURL string, schemes []string, withoutTLS bool) (*url.URL, error
 		return nil, fmt.Errorf("%w: URL %q: must have a host", ErrConfig, shown)
 	case u.User != nil:
 		return nil, fmt.Errorf("%w: URL %q: must not have a user name; a token is given with WithToken", ErrConfig, shown)
-	case (u.Scheme == "http" || u.Scheme == "ws") && !withoutTLS && !loopback(u.Hostname()):
+	case (u.Scheme == "http" || u.Scheme == "ws") && !withoutTLS && !Loopback(u.Hostname()):
 		return nil, fmt.Errorf("%w: URL %q: scheme must be %ss unless the host is loopback, or WithoutTLS is used", ErrConfig, shown, u.Scheme)
 	}
 	return u, nil
 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host is this machine, by its name or address.
+func Loopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
@@ -32,8 +30,7 @@ program that has opted in to experiments, and stays within that program's caps. 
 		if err := c.ParseArgs(0, -1); err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-		defer stop()
+		ctx := context.Background() // a signal ends the program, which reads standard input
 		api, err := sourceOf(ctx, c, client.Names(c.Args()), *timeout)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/view"
 	"github.com/otelprof/otelprof/internal/explain/tools"
 	"github.com/otelprof/otelprof/internal/http/inprocess"
+	"github.com/otelprof/otelprof/internal/http/planhttp"
 	"github.com/otelprof/otelprof/viewer"
 )
 
@@ -55,9 +56,12 @@ func sourceOf(ctx context.Context, c *command.Call, names []string, timeout time
 	}, nil
 }
 
-// live asks a viewer, with the token in OTELPROF_TOKEN if there is one.
+// live asks a viewer, with the token in OTELPROF_TOKEN if there is one, by HTTPS or on loopback.
 func live(base *url.URL, by *http.Client) tools.API {
 	token := os.Getenv(plans.EnvToken)
+	if base.Scheme != "https" && !planhttp.Loopback(base.Hostname()) { // in clear text anyone could take it
+		token = ""
+	}
 	return func(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 		path, query, _ := strings.Cut(path, "?")
 		address := base.JoinPath("api/v1/", path)

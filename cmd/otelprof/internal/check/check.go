@@ -10,6 +10,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,7 @@ versions fail in one of 200 checks at most.
     -fail 'p99 of POST /orders > +5 %'  -fail 'mean of SELECT * > +2 %'  -fail 'rate of request < -3 %'
 
 Exit status: 0 if no condition holds, 1 if one surely does, 2 if that is not clear: more -pairs, or a longer -for, make it
-so.
+so; and 2 where a version cannot be built or run. go run and go tool make each of them 1: build the command.
 `,
 	Run: func(c *command.Call) error {
 		o := options{call: c}
@@ -70,7 +71,12 @@ so.
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		return o.run(ctx)
+		err := o.run(ctx)
+		if _, judged := errors.AsType[command.ExitStatus](err); err == nil || judged || errors.Is(err, command.ErrUsage) {
+			return err
+		}
+		fmt.Fprintln(c.Stderr, "otelprof:", err) // 1 is for what is slower
+		return command.ExitStatus(exitUnclear)
 	},
 }
 
@@ -83,6 +89,7 @@ type options struct {
 	load, format, bench string
 	fail                command.List
 	share               bool
+	pkg                 string
 	args                []string // of both programs
 }
 
@@ -96,15 +103,11 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what stays is in the system's folder for what is temporary
-	pkg, what := "", ""
-	if o.base == "" {
-		pkg = o.args[0]
-		o.args = o.args[1:]
-		if o.base, o.new, what, err = o.build(ctx, pkg, dir); err != nil {
+	what := fmt.Sprintf("base %s, new %s", o.base, o.new)
+	if o.pkg != "" {
+		if o.base, o.new, what, err = o.build(ctx, o.pkg, dir); err != nil {
 			return err
 		}
-	} else {
-		what = fmt.Sprintf("base %s, new %s", o.base, o.new)
 	}
 	runs, err := o.duets(ctx, dir)
 	if err != nil {
@@ -126,7 +129,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// check returns the conditions that fail.
+// check checks the command line, and returns the conditions that fail.
 func (o *options) check() (rules []rule, err error) {
 	o.args = o.call.Args()
 	switch {
@@ -142,6 +145,11 @@ func (o *options) check() (rules []rule, err error) {
 		return nil, command.Usagef("for %v: must be at least 100ms", o.each)
 	case formats[o.format] == nil:
 		return nil, command.Usagef("o %q: must be text, json or markdown", o.format)
+	}
+	if o.base == "" {
+		if o.pkg, o.args = o.args[0], o.args[1:]; len(o.args) > 0 && o.args[0] == "--" {
+			o.args = o.args[1:] // flags have ended before it
+		}
 	}
 	for _, text := range o.fail {
 		r, err := parseRule(text)

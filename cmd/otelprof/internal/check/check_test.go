@@ -3,14 +3,19 @@ package check
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 )
 
 // simulated are pairs of runs on a machine that disturbs both of a pair alike by up to 20 %, and
@@ -111,6 +116,45 @@ func TestRules(t *testing.T) {
 	}
 	if got := judge(duets{}, nil); got.status() != exitUnclear {
 		t.Errorf("nothing measured: status %d, want %d", got.status(), exitUnclear)
+	}
+}
+
+// A pattern makes as many comparisons as it has regions, and all of them hold together.
+func TestRulesOfManyRegions(t *testing.T) {
+	width := func(text string) float64 {
+		r, err := parseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := judge(simulated(1, usualPairs, 0.02, nil), []rule{r}).Rows[0]
+		return row.Hi - row.Lo
+	}
+	if one, five := width("mean of a > 0 %"), width("mean of * > 0 %"); !(five > one) {
+		t.Errorf("the interval of one of five comparisons is %v wide, that of one alone %v", five, one)
+	}
+}
+
+// What follows a package are the arguments of both programs.
+func TestArguments(t *testing.T) {
+	for text, want := range map[string]string{
+		"./cmd/bench": "./cmd/bench []", "./cmd/server -- -listen :1": "./cmd/server [-listen :1]", "./cmd/server x": "./cmd/server [x]",
+		"-base a -new b -- -listen :1": " [-listen :1]",
+	} {
+		var got string
+		c := &command.Command{Name: "check", Run: func(c *command.Call) error {
+			o := options{call: c, pairs: usualPairs, each: time.Second, format: "text"}
+			c.StringVar(&o.base, "base", "", "")
+			c.StringVar(&o.new, "new", "", "")
+			if err := c.ParseArgs(0, -1); err != nil {
+				return err
+			}
+			_, err := o.check()
+			got = fmt.Sprint(o.pkg, " ", o.args)
+			return err
+		}}
+		if err := c.Execute(nil, strings.Fields(text), nil, io.Discard, io.Discard); err != nil || got != want {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
 	}
 }
 

@@ -84,12 +84,12 @@ func judge(runs duets, rules []rule) report {
 		}
 	}
 	out := report{Rows: []Row{}, Failed: []ruled{}, Unclear: []ruled{}}
-	compared := max(1, len(rules))
-	if len(rules) == 0 {
-		compared = max(1, usual)
+	compared := usual
+	if len(rules) > 0 {
+		compared = judgedBy(rules, cells)
 	}
 	for _, c := range cells {
-		out.Rows = append(out.Rows, rowOf(c, runs, confidence(compared, len(runs.both))))
+		out.Rows = append(out.Rows, rowOf(c, runs, confidence(max(1, compared), len(runs.both))))
 	}
 	if len(rules) == 0 {
 		for i, row := range out.Rows {
@@ -102,6 +102,18 @@ func judge(runs duets, rules []rule) report {
 		out.apply(r)
 	}
 	return out
+}
+
+// judgedBy is how many comparisons conditions make.
+func judgedBy(rules []rule, cells []cell) (n int) {
+	for _, r := range rules {
+		for _, c := range cells {
+			if r.about(c) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // apply holds all rows against a condition. One that is about no row cannot fail, and says so.

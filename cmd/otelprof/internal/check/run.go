@@ -101,11 +101,19 @@ func (o *options) once(ctx context.Context, dir, file string, processors []int) 
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	interrupted := false
+	// An interrupt more would end a program that shuts down, and one that never ends is killed.
+	var kill *time.Timer
 	interrupt := func() {
-		interrupted = true
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		if kill == nil {
+			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+			kill = time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
+		}
 	}
+	defer func() {
+		if kill != nil {
+			kill.Stop()
+		}
+	}()
 	if o.load != "" {
 		err = o.sendLoad(ctx, port)
 		interrupt()
@@ -124,7 +132,7 @@ func (o *options) once(ctx context.Context, dir, file string, processors []int) 
 		return nil, errors.New("interrupted")
 	case err != nil:
 		return nil, fmt.Errorf("%s: load: %w\n%s", file, err, said.String())
-	case end != nil && !interrupted:
+	case end != nil && kill == nil:
 		return nil, fmt.Errorf("%s: %w\n%s", file, end, said.String())
 	}
 	return readSample(ctx, dir, file, time.Since(began))
@@ -139,7 +147,7 @@ func (o *options) sendLoad(ctx context.Context, port string) error {
 			_ = c.Close()
 			break
 		}
-		if time.Now().After(deadline) {
+		if ctx.Err() != nil || time.Now().After(deadline) {
 			return fmt.Errorf("no one accepts connections on {port} within %v: %w", startTime, err)
 		}
 		time.Sleep(20 * time.Millisecond)

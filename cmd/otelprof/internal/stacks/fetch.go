@@ -46,7 +46,10 @@ func readRecording(c *command.Call, name string, seconds int) (*stacks.Recording
 }
 
 // highRatePath is where a viewer takes samples while we wait.
-const highRatePath = stacksPath + "/highrate"
+const (
+	highRatePath = stacksPath + "/highrate"
+	mostHighRate = 20 // seconds
+)
 
 // fetchRecording asks a viewer, or waits for a profile.
 func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
@@ -60,6 +63,9 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 			u = u.JoinPath(stacksPath)
 		}
 		query.Set("format", "pprof")
+	}
+	if strings.HasSuffix(u.Path, "/"+highRatePath) {
+		seconds = min(seconds, mostHighRate)
 	}
 	if !query.Has("seconds") {
 		query.Set("seconds", strconv.Itoa(seconds))

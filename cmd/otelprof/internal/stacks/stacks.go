@@ -55,7 +55,6 @@ seconds. By default it is that in OTELPROF_URL. Only names of functions, base na
 		}
 		if *high {
 			*address = strings.TrimSuffix(*address, "/") + "/" + highRatePath
-			*seconds = min(*seconds, 20)
 		}
 		r, err := readRecording(c, *address, *seconds)
 		if err != nil {

@@ -53,8 +53,9 @@ func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, erro
 			if err == nil {
 				continue
 			}
+			// Without TLS nothing is asked of another machine, since a token would go with it.
 			refused, ok := errors.AsType[plans.Refusal](err)
-			if !ok || refused.Status < 400 || refused.Status >= 500 {
+			if (!ok || refused.Status < 400 || refused.Status >= 500) && !errors.Is(err, planhttp.ErrConfig) {
 				return profile.Profile{}, err
 			}
 			waiting = true

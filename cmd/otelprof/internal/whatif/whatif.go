@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -139,6 +140,7 @@ func (w *whatif) answer(ctx context.Context) error {
 }
 
 func (w *whatif) write(p profile.Profile) error {
+	known, measured := slices.ContainsFunc(p.Curves, hasNumber), p
 	p.Curves = slices.DeleteFunc(slices.Clone(p.Curves), func(c profile.Curve) bool {
 		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(trace.Region(c.Region))
 	})
@@ -150,12 +152,28 @@ func (w *whatif) write(p profile.Profile) error {
 			})
 		}
 	}
+	if known && !slices.ContainsFunc(p.Curves, hasNumber) {
+		return command.Usagef("region %q, speedup: nothing known matches: %s", w.region, answered(measured))
+	}
 	return w.OutputTo("-", func(out io.Writer) error {
 		if w.json {
 			return p.WriteJSON(out)
 		}
 		return p.WriteAnswer(out, w.progress)
 	})
+}
+
+// answered names the regions and speed-ups that a profile has numbers for.
+func answered(p profile.Profile) string {
+	regions, speedups := map[string]bool{}, map[float64]bool{}
+	for _, c := range p.Curves {
+		for _, e := range c.Effects {
+			if e.Known() {
+				regions[c.Region.Name], speedups[100*e.Speedup] = true, true
+			}
+		}
+	}
+	return fmt.Sprintf("there is %s at %.4g %%", strings.Join(slices.Sorted(maps.Keys(regions)), ", "), slices.Sorted(maps.Keys(speedups)))
 }
 
 func (w *whatif) asksAbout(r trace.Region) bool {

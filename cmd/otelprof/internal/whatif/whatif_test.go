@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,6 +44,12 @@ func TestWhatifWrites(t *testing.T) {
 	}
 	if len(p.Curves) != 2 || len(p.Curves[1].Effects) != 2 {
 		t.Error("the profile itself has become smaller")
+	}
+	for _, w := range []whatif{{region: "lokced"}, {speedups: []float64{0.3}}} {
+		w.Call = &command.Call{Stdout: io.Discard}
+		if err := w.write(p); !errors.Is(err, command.ErrUsage) || !strings.Contains(err.Error(), "there is locked, own at [25 50] %") {
+			t.Errorf("nothing matches: %v, want what does", err)
+		}
 	}
 }
 
