@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
@@ -102,18 +103,12 @@ func (o *options) once(ctx context.Context, dir, file string, processors []int) 
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	// An interrupt more would end a program that shuts down, and one that never ends is killed.
-	var kill *time.Timer
-	interrupt := func() {
-		if kill == nil {
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-			kill = time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
-		}
-	}
-	defer func() {
-		if kill != nil {
-			kill.Stop()
-		}
-	}()
+	interrupted := false
+	interrupt := sync.OnceFunc(func() {
+		interrupted = true
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
+	})
 	if o.load != "" {
 		err = o.sendLoad(ctx, port)
 		interrupt()
@@ -132,7 +127,7 @@ func (o *options) once(ctx context.Context, dir, file string, processors []int) 
 		return nil, errors.New("interrupted")
 	case err != nil:
 		return nil, fmt.Errorf("%s: load: %w\n%s", file, err, said.String())
-	case end != nil && kill == nil:
+	case end != nil && !interrupted:
 		return nil, fmt.Errorf("%s: %w\n%s", file, end, said.String())
 	}
 	return readSample(ctx, dir, file, time.Since(began))
