@@ -75,12 +75,12 @@ func (l *lab) pair(t *noise.Tally, p *workloads.Program, q question, before wind
 		most = driftVaries
 	}
 	for try := 1; ; try++ {
-		began := noise.Listen()
+		beside := noise.Listen()
 		faster := l.look(p, q)
 		after := l.look(p, question{})
-		foreign, loudness := began.Foreign()
+		foreign, loudness := beside.Foreign()
 		disturbance := max(loudness, math.Abs(math.Log(after.period/before.period))/most)
-		if disturbance > 1 && try < tries && t.Retry(began.Began) {
+		if disturbance > 1 && try < tries && t.Retry(beside.Began) {
 			before = after
 			continue
 		}

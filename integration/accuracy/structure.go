@@ -163,13 +163,13 @@ func (l *lab) builtSo(r rebuilt, t *noise.Tally) (span, error) {
 	for range l.builds {
 		t.Taken++
 		l.seed++
-		began := noise.Listen()
+		beside := noise.Listen()
 		other, err2 := look(r.shape)
 		after, err3 := look(r.usual)
 		if err = errors.Join(err, err2, err3); err != nil {
 			return span{}, err
 		}
-		if foreign, loudness := began.Foreign(); loudness > 1 {
+		if foreign, loudness := beside.Foreign(); loudness > 1 {
 			t.Keep(foreign)
 		}
 		shorter = append(shorter, 100*(1-2*other/(before+after)))

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// jiffy is the unit of /proc, counted for each processor; and two counts are late at most.
+	// jiffy is the unit of /proc, counted for each processor, and countedIn by how much two counts
+	// may be off.
 	jiffy     = 10 * time.Millisecond
 	countedIn = 15 * time.Millisecond
 	// quiet is the part of one processor that others may take.

@@ -88,8 +88,9 @@ func judge(runs duets, rules []rule) report {
 	if len(rules) > 0 {
 		compared = judgedBy(rules, cells)
 	}
+	each := confidence(max(1, compared), len(runs.both))
 	for _, c := range cells {
-		out.Rows = append(out.Rows, rowOf(c, runs, confidence(max(1, compared), len(runs.both))))
+		out.Rows = append(out.Rows, rowOf(c, runs, each))
 	}
 	if len(rules) == 0 {
 		for i, row := range out.Rows {

@@ -57,15 +57,17 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 	if err != nil {
 		return nil, client.WithoutPath(err)
 	}
-	query := u.Query()
+	query, method := u.Query(), http.MethodGet
+	high := strings.HasSuffix(u.Path, "/"+highRatePath)
+	if high {
+		method = http.MethodPost // it has the program sample itself
+		seconds = min(seconds, mostHighRate)
+	}
 	if !strings.HasSuffix(u.Path, "/profile") {
-		if !strings.HasSuffix(u.Path, "/"+stacksPath) && !strings.HasSuffix(u.Path, "/"+highRatePath) {
+		if !strings.HasSuffix(u.Path, "/"+stacksPath) && !high {
 			u = u.JoinPath(stacksPath)
 		}
 		query.Set("format", "pprof")
-	}
-	if strings.HasSuffix(u.Path, "/"+highRatePath) {
-		seconds = min(seconds, mostHighRate)
 	}
 	if !query.Has("seconds") {
 		query.Set("seconds", strconv.Itoa(seconds))
@@ -75,10 +77,6 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 	timeout := time.Duration(seconds)*time.Second + patience
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	method := http.MethodGet
-	if strings.HasSuffix(u.Path, "/"+highRatePath) {
-		method = http.MethodPost // it has the program sample itself
-	}
 	request, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
 	if err != nil {
 		return nil, client.WithoutPath(err)
