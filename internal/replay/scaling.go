@@ -48,6 +48,7 @@ type sharing struct {
 	serial float64 // which part of what goroutines of requests compute may be under one, at most 1
 	waits  float64 // which part of their time they wait for locks
 	busy   float64 // which part of the processors' time they compute
+	others float64 // which part of it other goroutines do
 }
 
 // sharingIn returns what the recording shows of locks. Without evidence all may be under one. It
@@ -67,8 +68,9 @@ func sharingIn(r *trace.Recording) sharing {
 	}
 	w.pass(r.End)
 	// Busy counts goroutines of requests alone: others do not come with more of these.
-	ran := float64(max(1, w.ran))
-	s := sharing{serial: 1, waits: float64(w.waited) / (ran + float64(w.waited)), busy: min(1, ran/float64(max(1, r.End-r.Start))/float64(max(1, r.Procs)))}
+	ran, all := float64(max(1, w.ran)), float64(max(1, r.End-r.Start))*float64(max(1, r.Procs))
+	s := sharing{serial: 1, waits: float64(w.waited) / (ran + float64(w.waited)), busy: min(1, ran/all)}
+	s.others = min(1-s.busy, float64(w.beside)/all)
 	switch {
 	case r.Procs > 1 && float64(w.together) >= leastTogether*ran:
 		// One that comes to a lock finds it taken by any of the others, and then waits for half of
@@ -86,20 +88,19 @@ type crossings struct {
 	requests, locks []bool         // by goroutine, by site
 	runs            []int64        // by goroutine: since when, -1 if it does not
 	waits           []*trace.Event // by goroutine: for a lock
-	running, last   int64          // how many run, and since when
+	served, others  int64          // how many run, of requests and not
+	last            int64          // since when, ns
 	ran, together   int64          // all of their time, and that in which others of them ran, too
+	beside          int64          // that of goroutines of no requests
 	waited          int64
 	held            int64 // of that, while the goroutine ran that gave the lock back
 	lost            int   // processors
 }
 
-// event takes in the next event. Others than those of requests are passed over, also where they
-// give a lock back: then that wait is no evidence of how requests meet.
+// event takes in the next event. Of others than those of requests only the time counts, also where
+// they give a lock back: then that wait is no evidence of how requests meet.
 func (w *crossings) event(e *trace.Event) {
 	w.pass(e.At)
-	if !w.requests[e.G] {
-		return
-	}
 	switch e.Kind {
 	case trace.EvStart, trace.EvReturn:
 		w.run(e.G, e.At)
@@ -108,14 +109,16 @@ func (w *crossings) event(e *trace.Event) {
 			w.run(e.G, e.At)
 		}
 	case trace.EvYield: // its slice was over, mostly
-		w.lost++
+		if w.requests[e.G] {
+			w.lost++
+		}
 		w.rest(e.G)
 	case trace.EvSyscall, trace.EvEnd:
 		w.rest(e.G)
 	case trace.EvWait:
 		w.rest(e.G)
 		w.waits[e.G] = nil
-		if w.locks[e.Site] {
+		if w.requests[e.G] && w.locks[e.Site] {
 			w.waits[e.G] = e
 		}
 	case trace.EvReady:
@@ -123,7 +126,7 @@ func (w *crossings) event(e *trace.Event) {
 		// processor, or did something else: more processors would spare that part of the wait.
 		if began := w.waits[e.G]; began != nil && e.By >= 0 {
 			w.waited += e.At - began.At
-			if since := w.runs[e.By]; since >= 0 {
+			if since := w.runs[e.By]; since >= 0 && w.requests[e.By] {
 				w.held += e.At - max(since, began.At)
 			}
 		}
@@ -133,10 +136,11 @@ func (w *crossings) event(e *trace.Event) {
 
 // pass lets time pass with as many goroutines running as do, until the next event.
 func (w *crossings) pass(at int64) {
-	passed := w.running * (at - w.last)
+	passed := w.served * (at - w.last)
+	w.beside += w.others * (at - w.last)
 	w.last = at
 	w.ran += passed
-	if w.running > 1 {
+	if w.served > 1 {
 		w.together += passed
 	}
 }
@@ -146,15 +150,23 @@ func (w *crossings) pass(at int64) {
 func (w *crossings) run(g int32, at int64) {
 	if w.runs[g] < 0 {
 		w.runs[g] = at
-		w.running++
+		*w.running(g)++
 	}
 }
 
 func (w *crossings) rest(g int32) {
 	if w.runs[g] >= 0 {
 		w.runs[g] = -1
-		w.running--
+		*w.running(g)--
 	}
+}
+
+// running is the count of running goroutines that g is one of.
+func (w *crossings) running(g int32) *int64 {
+	if w.requests[g] {
+		return &w.served
+	}
+	return &w.others
 }
 
 // scale bounds what more processors bring: from below by locks that goroutines may have, and from
@@ -174,9 +186,9 @@ func (w *window) scale(q question, from, to int, s sharing) {
 		if least := max(0, 1-s.serial*float64(from)); least < known {
 			lower(&x.least, least)
 		}
-		// What is computed takes from/to of its time at best, and is as much of the period as
-		// processors are busy.
-		most := s.busy * (1 - float64(from)/float64(to))
+		// What is computed takes from/to of its time at best, and has processors that others had. It
+		// is as much of the period as processors are busy.
+		most := s.busy*(1-float64(from)/float64(to)) + s.others
 		if s.serial < 1 || s.waits == 0 { // else goroutines have locks in the order in which they had the processor
 			most = min(most, known+s.waits)
 		}
