@@ -25,7 +25,7 @@ type RegionCounters struct {
 	Name  string
 	// Source is where the counts come from.
 	Source Source
-	// Spans is how many were counted, Invalid how many could not be.
+	// Spans is how many were counted, Invalid how many were begun to be and could not.
 	Spans, Invalid uint64
 	// Counts has one element for each event.
 	Counts []EventCounts

@@ -43,8 +43,8 @@ var _ spans.Hook = (*Hook)(nil)
 //	pmu.user_only  bool    whether what the kernel did is left out
 //	pmu.valid      bool    true
 //
-// A span of the sample that could not be counted has pmu.valid=false and pmu.source, and
-// [Hook.Stats] counts the reasons: that it ended on another goroutine or thread than it began, or
+// A span that was begun to be counted and could not be has pmu.valid=false and pmu.source, and
+// [Hook.Stats] counts the reasons, also where there are no counters for one: that it ended on another goroutine or thread than it began, or
 // that others had the counters for a part of the time. If it was another goroutine, spans of that
 // name are left alone from then on, and the goroutine that is still locked is unlocked when it next
 // starts or ends a span. With [WithoutLock] goroutines are not locked, and only spans that never

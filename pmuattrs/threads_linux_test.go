@@ -3,6 +3,7 @@ package pmuattrs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -115,6 +116,7 @@ func TestThreadsReap(t *testing.T) {
 	before := threads.Stats()
 	all := before.Open + int(before.Reaped) // one may have ended before another was opened
 	threads.mu.Lock()
+	threads.set(math.MaxInt32, threadSlot{retry: 1}) // of a thread that never had counters
 	threads.reapAt = 0
 	threads.reap()
 	threads.mu.Unlock()

@@ -58,7 +58,9 @@ func (t *threads) reap() {
 			return false
 		}
 		_ = slot.close() // nothing depends on it
-		t.reaped.Add(1)
+		if slot.group != nil {
+			t.reaped.Add(1)
+		}
 		return true
 	})
 	t.slots.Store(&left)

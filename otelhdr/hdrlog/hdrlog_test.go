@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -302,6 +303,34 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 }
 
+// A line that is too long is an error of that line, even where it is none of an interval.
+func TestReaderBoundsLines(t *testing.T) {
+	good, err := Encode(snapshotOf(t, []uint64{5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(io.MultiReader(strings.NewReader("#"), io.LimitReader(endless{}, mostLine), strings.NewReader("\n0.3,1.0,3.0,"+good+"\n")))
+	var line *LineError
+	if _, err := r.Next(); !errors.As(err, &line) || line.Line != 1 || !errors.Is(err, ErrFormat) {
+		t.Errorf("%v, want a LineError of line 1", err)
+	}
+	if i, err := r.Next(); err != nil || i.Length != time.Second {
+		t.Errorf("the line after: %v, %v", i, err)
+	}
+	if _, err := ReadPercentiles(strings.NewReader("Value\n"+strings.Repeat("1", 1<<17)), 1); !errors.As(err, &line) || line.Line != 2 || !errors.Is(err, ErrFormat) {
+		t.Errorf("percentiles: %v, want a LineError of line 2", err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'a'
+	}
+	return len(b), nil
+}
+
 // TestReaderErrors damages lines of a log: each is an error with its number, and the others are
 // read.
 func TestReaderErrors(t *testing.T) {
@@ -318,6 +347,7 @@ func TestReaderErrors(t *testing.T) {
 		"0.5,1.0,3.0," + good,
 		"0.6,1.0,x," + good,
 		"0.7,1e300,3.0," + good,
+		"0.7,1e10,3.0," + good,
 		"Tag=A",
 		"Tag=A,0.9,1.0,3.0," + good,
 		"1.0,1.0,3.0,HISTFAAA", // cut off in the end
@@ -340,7 +370,7 @@ func TestReaderErrors(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 5, 9}, read); diff != "" {
 		t.Errorf("tenths of seconds of what was read (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int{3, 4, 5, 7, 8, 9, 11}, failed); diff != "" {
+	if diff := cmp.Diff([]int{3, 4, 5, 7, 8, 9, 10, 12}, failed); diff != "" {
 		t.Errorf("lines with errors (-want +got):\n%s", diff)
 	}
 	kept, err := ReadAll(strings.NewReader(strings.Join(lines, "\n")))

@@ -3,6 +3,7 @@ package hdrlog
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -82,7 +83,8 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 	ends, known, aligned := uint64(1)<<maxUnit, false, false // of all lines; whether the minimum is there, and whether the first line is at 0 %
 	relativeError := 0.001
 	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || strings.HasPrefix(text, "Value") {
 			continue
@@ -116,7 +118,10 @@ func ReadPercentiles(r io.Reader, scale float64) (*otelhdr.Snapshot, error) {
 			below, previous, ends = total, value, ends|(value+1)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, &LineError{Line: n, Err: fmt.Errorf("%w: must be shorter than %d bytes", ErrFormat, bufio.MaxScanTokenSize)}
+	case err != nil:
 		return nil, err
 	}
 	if aligned && !known {

@@ -53,15 +53,10 @@ func NewReader(r io.Reader) *Reader { return &Reader{in: bufio.NewReader(r)} }
 // line after.
 func (r *Reader) Next() (Interval, error) {
 	for {
-		text, err := r.in.ReadString('\n')
-		if text == "" && err != nil {
+		text, err := r.next()
+		if err != nil {
 			return Interval{}, err
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return Interval{}, err
-		}
-		r.line++
-		text = strings.TrimSpace(text)
 		if text == "" || text[0] == '"' {
 			continue
 		}
@@ -74,6 +69,30 @@ func (r *Reader) Next() (Interval, error) {
 			return Interval{}, &LineError{Line: r.line, Err: err}
 		}
 		return i, nil
+	}
+}
+
+// mostLine is an encoded histogram, and what may stand before it.
+const mostLine = maxEncodedBytes + 4<<10
+
+// next returns the next line. Of one that is too long no more is kept than one may have.
+func (r *Reader) next() (string, error) {
+	var line []byte
+	for length := 0; ; {
+		part, err := r.in.ReadSlice('\n')
+		length += len(part)
+		line = append(line, part[:min(len(part), mostLine-len(line))]...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (!errors.Is(err, io.EOF) || length == 0):
+			return "", err
+		}
+		r.line++
+		if length > mostLine {
+			return "", &LineError{Line: r.line, Err: fmt.Errorf("%w: %d bytes: must be at most %d", ErrFormat, length, mostLine)}
+		}
+		return strings.TrimSpace(string(line)), nil
 	}
 }
 
@@ -168,6 +187,9 @@ func (r *Reader) interval(text string) (Interval, error) {
 			r.base = r.start
 		}
 		r.hasBase = true
+	}
+	if most := time.Duration(math.MaxInt64).Seconds(); length < 0 || length >= most {
+		return Interval{}, fmt.Errorf("%w: length: %g seconds: must be in [0, %.4g)", ErrFormat, length, most)
 	}
 	i.Start = time.UnixMicro(micros(start + r.base)).UTC()
 	i.Length = time.Duration(micros(length)) * time.Microsecond

@@ -74,7 +74,9 @@ func (s *stream) last(x *series, e *finished, producer int, n uint64) (at time.T
 	switch {
 	case x.ended.Load() != e:
 		return time.Time{}, true
-	case n != e.count:
+	case n < e.count: // it was read before the end
+		return time.Time{}, true
+	case n > e.count:
 		x.ended.Store(nil)
 		return time.Time{}, true
 	case e.given&self != 0:

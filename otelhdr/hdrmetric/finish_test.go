@@ -124,6 +124,27 @@ func TestFinishTakenBack(t *testing.T) {
 	}
 }
 
+// TestFinishDuringCollection finishes a series between the reading of it and the look at its end.
+func TestFinishDuringCollection(t *testing.T) {
+	p := NewProducer()
+	h, a := finishable(t, p), attribute.String("k", "a")
+	h.Record(t.Context(), 1, metric.WithAttributes(a))
+	s := h.streams[0]
+	all, _ := s.snapshot()
+	_, n := p.read(all[0])
+	h.Record(t.Context(), 2, metric.WithAttributes(a))
+	h.Finish(t.Context(), a)
+	if s.last(all[0], all[0].ended.Load(), p.index, n); all[0].ended.Load() == nil {
+		t.Error("the end is forgotten")
+	}
+	if n := pointsOf(t, p)["k=a"].Count; n != 2 {
+		t.Errorf("the last point has %d values, want 2", n)
+	}
+	if _, there := pointsOf(t, p)["k=a"]; there {
+		t.Error("a point behind the last one")
+	}
+}
+
 // TestFinishLeavesAlone finishes what cannot be.
 func TestFinishLeavesAlone(t *testing.T) {
 	p := NewProducer()

@@ -133,10 +133,10 @@ func (p *Producer) each(s *stream, f func(x *series, t totals, start, end time.T
 	var silent []*series
 	for _, x := range append(slices.Clip(all), leaving...) {
 		p.resting.Due()
-		t := p.read(x)
+		t, n := p.read(x)
 		at := end
 		if e := x.ended.Load(); e != nil {
-			finished, more := s.last(x, e, p.index, p.total(x))
+			finished, more := s.last(x, e, p.index, n)
 			if !more {
 				continue
 			}
@@ -156,16 +156,19 @@ func (p *Producer) each(s *stream, f func(x *series, t totals, start, end time.T
 	s.forget(p.index, all, leaving, silent)
 }
 
-// read returns what x has recorded, since the last collection if p reports deltas.
-func (p *Producer) read(x *series) totals {
+// read returns what x has recorded, since the last collection if p reports deltas, and the number
+// of all values so far.
+func (p *Producer) read(x *series) (t totals, n uint64) {
 	r := &x.readings[p.index]
 	negative := x.negative.Load()
-	t := totals{values: x.values.Snapshot(p.current)}
+	t.values = x.values.Snapshot(p.current)
+	n = t.values.Count()
 	if negative != nil {
 		t.negative = negative.Snapshot(p.below)
+		n += t.negative.Count()
 	}
 	if !p.deltas() {
-		return t
+		return t, n
 	}
 	if r.values == nil {
 		r.values = new(otelhdr.Packed)
@@ -177,16 +180,7 @@ func (p *Producer) read(x *series) totals {
 		}
 		t.negative = r.negative.Until(p.below, p.deltaBelow)
 	}
-	return t
-}
-
-// total returns the number of all values of x, which was read last.
-func (p *Producer) total(x *series) uint64 {
-	n := p.current.Count()
-	if x.negative.Load() != nil {
-		n += p.below.Count()
-	}
-	return n
+	return t, n
 }
 
 func (p *Producer) deltas() bool { return p.config.temporality == metricdata.DeltaTemporality }

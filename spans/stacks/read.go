@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,7 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 	}
 	table, trees := &table{}, map[int]*Tree{}
 	var stack []FrameID
+	var sum Weight
 	for i, s := range p.Sample {
 		w := Weight{Nanos: s.Value[nanos]}
 		switch {
@@ -106,6 +108,10 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 		if w.Samples < 0 || w.Nanos < 0 {
 			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must not be negative", ErrFormat, i, w.Samples, w.Nanos)
 		}
+		if w.Samples > math.MaxInt64-sum.Samples || w.Nanos > math.MaxInt64-sum.Nanos {
+			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must be at most %d with those before", ErrFormat, i, w.Samples, w.Nanos, math.MaxInt64)
+		}
+		sum.add(w)
 		stack = stack[:0]
 		for _, l := range s.Location {
 			for _, line := range l.Line {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +154,10 @@ func TestReadRefuses(t *testing.T) {
 		"heap": {pprofOf(t, func(p *profile.Profile) {
 			p.SampleType = []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
 		}), `sample types "alloc_objects/count inuse_space/bytes": must have cpu/nanoseconds`},
+		"more than is counted": {pprofOf(t, func(p *profile.Profile) {
+			p.Sample[0].Value[1] = math.MaxInt64
+			p.Sample = append(p.Sample, p.Sample[0])
+		}), "with those before"},
 		"difference": {pprofOf(t, func(p *profile.Profile) { p.Sample[0].Value[1] = -1 }), "must not be negative"},
 	} {
 		if _, err := Read(bytes.NewReader(tc.doc)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), tc.want) {

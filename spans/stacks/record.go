@@ -125,6 +125,7 @@ func (p *Profiler) leave(c *collector, w *window) *window {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sampler.unlisten(c)
+	w.lost = c.lost
 	for _, t := range c.trees {
 		w.samples += t.Total().Samples
 	}

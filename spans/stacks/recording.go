@@ -139,6 +139,7 @@ func (p *Profiler) Session(id spans.SessionID) (*Tree, bool) {
 	if s == nil {
 		return nil, false
 	}
+	p.refresh()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.tree == nil {

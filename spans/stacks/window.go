@@ -92,6 +92,9 @@ func (s *sampler) take(data []uint64, tags []unsafe.Pointer, first bool) {
 			first = false
 		case count == 0 && len(stack) == 1:
 			s.current.lost += int64(stack[0])
+			for _, l := range s.listeners {
+				l.lost += int64(stack[0])
+			}
 		default:
 			s.add(stack, tag, int64(count))
 		}
@@ -150,6 +153,7 @@ func (s *sampler) resolve(stack []uint64) []FrameID {
 // A collector gathers samples by the labels that they have, the application's included.
 type collector struct {
 	trees map[unsafe.Pointer]*Tree
+	lost  int64 // samples
 }
 
 // maxTags bounds the trees of a collector, at some kilobytes each: with [WithSpanLabels] each span
