@@ -77,13 +77,22 @@ func (h *Handler) profile() profile.Profile {
 	return p
 }
 
-// fleetProfile is what Prometheus has of all instances, or had a moment ago.
+// A fleetLook is what Prometheus has of all instances, or why it has not answered.
+type fleetLook struct {
+	profile profile.Profile
+	err     error
+}
+
+// fleetProfile is what Prometheus has of all instances, or had a moment ago. That it could not
+// answer stands as long, whoever has gone meanwhile.
 func (h *Handler) fleetProfile(ctx context.Context) (profile.Profile, error) {
-	return h.fleets.get(fleetAge, 1, func() (profile.Profile, error) {
-		ctx, cancel := context.WithTimeout(ctx, fleetPatience)
+	look, _ := h.fleets.get(fleetAge, 1, func() (look fleetLook, _ error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fleetPatience)
 		defer cancel()
-		return h.config.fleet.Profile(ctx)
+		look.profile, look.err = h.config.fleet.Profile(ctx)
+		return look, nil
 	})
+	return look.profile, look.err
 }
 
 // withoutSamples returns a copy of the profile that shares none of what it leaves out: samples, and

@@ -354,6 +354,19 @@ func TestFleetProfile(t *testing.T) {
 	if a := ask(t, gone, "GET", path, ""); a.code != http.StatusBadGateway || !strings.Contains(a.body, "Prometheus: ") {
 		t.Errorf("a Prometheus that is gone: %d %s", a.code, a.body)
 	}
+	asked = 0
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer failing.Close()
+	failed := testHandler(t, &fakeExperiments{}, WithPrometheus(failing.URL))
+	for range 2 {
+		ask(t, failed, "GET", path, "")
+	}
+	if asked != 1 {
+		t.Errorf("a Prometheus that fails was asked %d times, want 1", asked)
+	}
 	if a := ask(t, testHandler(t, &fakeExperiments{}), "GET", path, ""); a.code != http.StatusBadRequest {
 		t.Errorf("without a Prometheus: %d %s", a.code, a.body)
 	}

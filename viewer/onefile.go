@@ -81,7 +81,7 @@ const appScript = `<script type="module" src="assets/app.mjs"></script>`
 var styleLink = regexp.MustCompile(`<link rel="stylesheet" href="assets/([^"]+)">`)
 
 // kept has the answers by their keys, see keyOf in api.mjs: a path, and for what is about one
-// region its name and scope.
+// region its name and scope, with the version where that makes another region.
 func (h *Handler) kept(ctx context.Context) (map[string]json.RawMessage, error) {
 	answers, bytes := map[string]json.RawMessage{}, 0
 	keep := func(key, path string) error {
@@ -105,16 +105,17 @@ func (h *Handler) kept(ctx context.Context) (map[string]json.RawMessage, error) 
 			return nil, err
 		}
 	}
-	regions := h.regions()
+	regions := slices.Clone(h.regions()) // which others may read at the same time
 	slices.SortFunc(regions, func(a, b spans.RegionStats) int { return cmp.Compare(b.Self, a.Self) })
 	for _, r := range regions[:min(len(regions), fileRegions)] {
 		query := url.Values{"name": {r.Name}, "scope": {r.Scope.Name}}
 		for _, p := range []string{"regions/distribution", "regions/waits", "regions/stacks"} {
-			full := query.Encode()
-			if p == "regions/distribution" {
+			full, key := query.Encode(), p+"\n"+r.Name+"\n"+r.Scope.Name
+			if p != "regions/stacks" { // which is of all versions
 				full += "&" + url.Values{"scope_version": {r.Scope.Version}, "scope_schema_url": {r.Scope.SchemaURL}}.Encode()
+				key += "\n" + r.Scope.Version + "\n" + r.Scope.SchemaURL
 			}
-			if err := keep(p+"\n"+r.Name+"\n"+r.Scope.Name, p+"?"+full); err != nil {
+			if err := keep(key, p+"?"+full); err != nil {
 				return nil, err
 			}
 		}

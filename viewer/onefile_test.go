@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestOneFile(t *testing.T) {
 	kept := testSessions(300)
 	kept[299].Name = "</script><script>alert(1)</script>"
 	h.store = kept
+	shared := testRegions(t)
+	h.regions = func() []spans.RegionStats { return shared }
 	a := ask(t, h, "GET", "/page.html", "")
 	if a.code != 200 || a.header.Get("Content-Disposition") != `attachment; filename="profile.html"` {
 		t.Fatalf("page.html: %d %v", a.code, a.header)
@@ -45,10 +48,13 @@ func TestOneFile(t *testing.T) {
 	if err := json.Unmarshal(answers["sessions"], &list); err != nil || len(list.Sessions) != fileSessions {
 		t.Errorf("%d sessions, %v; want %d, the newest of which are the slowest", len(list.Sessions), err, fileSessions)
 	}
-	for _, key := range []string{"regions", "causal/profile", "causal/plan", "regions/distribution\nGET /items/{id}\nshop", "sessions/" + list.Sessions[0].ID.String()} {
+	for _, key := range []string{"regions", "causal/profile", "causal/plan", "regions/distribution\nGET /items/{id}\nshop\n2\n", "sessions/" + list.Sessions[0].ID.String()} {
 		if answers[key] == nil {
 			t.Errorf("no answer %q", key)
 		}
+	}
+	if !slices.EqualFunc(shared, testRegions(t), func(a, b spans.RegionStats) bool { return a.Name == b.Name }) {
+		t.Error("the regions, which others read, are in another order")
 	}
 	h.filing.Lock()
 	if a := ask(t, h, "GET", "/page.html", ""); a.code != 409 {

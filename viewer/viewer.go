@@ -91,7 +91,7 @@ type Handler struct {
 	goroutines cached[goroutineLook]
 	splits     cached[*schedule.Report]
 	profiles   cached[profile.Profile]
-	fleets     cached[profile.Profile] // of all instances
+	fleets     cached[fleetLook] // of all instances
 	foretold   cached[[]profile.Outcome]
 	outcomes   func() []profile.Outcome // nil for none
 	service    string

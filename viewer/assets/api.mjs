@@ -18,20 +18,22 @@ const kept = JSON.parse(globalThis.document?.getElementById("kept")?.textContent
 /** isFile means that the page is a file: nothing can be asked. */
 export const isFile = () => kept !== null;
 
-/** keyOf is a path without what changes the answer's form: of what is about a region, with its name and scope. */
+/** keyOf is a path without what changes the answer's form: of what is about a region, with its name and scope, whose version stacks do not ask for. */
 export function keyOf(path) {
   const [what, query] = path.split("?");
   if (!what.startsWith("regions/")) return what;
   const asked = new URLSearchParams(query);
-  return `${what}\n${asked.get("name") ?? ""}\n${asked.get("scope") ?? ""}`;
+  const of = what === "regions/stacks" ? ["name", "scope"] : ["name", "scope", "scope_version", "scope_schema_url"];
+  return [what, ...of.map((key) => asked.get(key) ?? "")].join("\n");
 }
 
-/** chosen are the sessions of a list that a query is about, in its order. */
-export function chosen({ sessions, ...list }, query) {
+/** chosen are the sessions of a list that a query is about, in its order: of spansOf(session) any may have its name. */
+export function chosen({ sessions, ...list }, query, spansOf = () => []) {
   const asked = new URLSearchParams(query);
-  const name = (asked.get("name") ?? "").toLowerCase();
+  const name = asked.get("name") ?? "";
   const least = 1e6 * (Number(asked.get("min_ms")) || 0);
-  const found = sessions.filter((s) => (s.name.toLowerCase().includes(name) || s.hot?.name.toLowerCase() === name) && s.duration_ns >= least && (asked.get("errors") !== "1" || s.errors > 0));
+  const named = (s) => (asked.get("whole") === "1" && name ? s.name === name : s.name.toLowerCase().includes(name.toLowerCase())) || spansOf(s).some((span) => span.name === name);
+  const found = sessions.filter((s) => named(s) && s.duration_ns >= least && (asked.get("errors") !== "1" || s.errors > 0));
   found.sort(asked.get("sort") === "worst" ? (a, b) => b.duration_ns - a.duration_ns : (a, b) => b.start.localeCompare(a.start));
   return { ...list, sessions: found };
 }
@@ -39,7 +41,7 @@ export function chosen({ sessions, ...list }, query) {
 function fromFile(path) {
   const answer = kept[keyOf(path)];
   if (!answer) throw new ApiError(404, "It is not in this file.");
-  return path.startsWith("sessions?") ? chosen(answer, path.split("?")[1]) : structuredClone(answer);
+  return path.startsWith("sessions?") ? chosen(answer, path.split("?")[1], (s) => kept[`sessions/${s.id}`]?.spans ?? []) : structuredClone(answer);
 }
 
 /** request asks the API below the page's own address and returns the JSON. It waits for timeout milliseconds at most. */

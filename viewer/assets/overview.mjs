@@ -130,8 +130,9 @@ export function overviewView(context) {
     confirm.hidden = price.hidden = isSaved() || !best || best.answer.mode !== "replay" || best.answer.confirmed;
     if (!confirm.hidden) setText(price, priceText(data.plan?.status.enabled));
     confirm.href = goal ? `#/causal?${new URLSearchParams({ p: goal.progress, m: goal.metric, plan: "1" })}` : "#/causal";
-    if (!region || next.dataset.of === best.key) return;
-    next.dataset.of = best.key;
+    const of = JSON.stringify([best?.key, goal?.progress]);
+    if (!region || next.dataset.of === of) return;
+    next.dataset.of = of;
     const name = encodeURIComponent(region.name);
     next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
       h("a", { href: `#/sessions?name=${name}&whole=1` }, "slowest requests"), " with it",

@@ -86,7 +86,7 @@ export function stacksView(context) {
     const text = (r) => `${r.scope && !whole ? `${r.scope}: ` : ""}${plural(r.samples, "sample")}`;
     swap(regions, ...(!whole
       ? [data.regions.length > 1 && `Merged from ${count(data.regions.length)} scopes: ${list.map(text).join(", ")}. `, h("a", { href: "#/stacks" }, "Whole process")]
-      : list.length > 0 ? ["Regions: ", ...list.flatMap((r, i) => [i > 0 ? " · " : "", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}` }, r.name), ` (${text(r)})`])]
+      : list.length > 0 ? ["Regions: ", ...list.flatMap((r, i) => [i > 0 ? " · " : "", h("a", { href: `#/stacks/${encodeURIComponent(r.name)}?scope=${encodeURIComponent(r.scope)}` }, r.name), ` (${text(r)})`])]
         : [state.fine ? `Taken at ${clock(data.start)}. At this rate the kernel samples, which knows threads and not goroutines: there are no regions.` : "No sample is in a region yet."]).filter(Boolean));
   }
 

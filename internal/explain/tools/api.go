@@ -50,6 +50,8 @@ func (r refusal) Error() string { return r.reason }
 type region struct {
 	Name      string  `json:"name"`
 	Scope     string  `json:"scope"`
+	Version   string  `json:"scope_version"`
+	SchemaURL string  `json:"scope_schema_url"`
 	Kind      string  `json:"kind"`
 	Count     uint64  `json:"count"`
 	Errors    uint64  `json:"errors"`

@@ -32,10 +32,10 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	type key struct{ scope, name string }
+	type key struct{ scope, version, schema, name string }
 	old := map[key]region{}
 	for _, r := range before {
-		old[key{r.Scope, r.Name}] = r
+		old[key{r.Scope, r.Version, r.SchemaURL, r.Name}] = r
 	}
 	type change struct {
 		region
@@ -43,7 +43,7 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	}
 	var changes []change
 	for _, r := range after {
-		was := old[key{r.Scope, r.Name}]
+		was := old[key{r.Scope, r.Version, r.SchemaURL, r.Name}]
 		if r.Count <= was.Count { // nothing has ended, or the process is another one
 			continue
 		}

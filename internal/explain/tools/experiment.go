@@ -51,13 +51,15 @@ func PlanCheck(ctx context.Context, api API, document string) (string, error) {
 		return "", err
 	}
 	var out page
-	for _, line := range c.Lines {
-		out.line("%-12s  %s", line.Title, line.Text)
-	}
-	out.line("cost at most: %s", c.Cost)
 	if c.Refused != "" {
 		out.line("it would not be started here: %s", c.Refused)
 	}
+	out.line("cost at most: %s", c.Cost)
+	var lines strings.Builder
+	for _, line := range c.Lines {
+		fmt.Fprintf(&lines, "%-12s  %s\n", line.Title, line.Text)
+	}
+	out.lines("the plan", lines.String())
 	return out.String(), nil
 }
 

@@ -61,7 +61,11 @@ func oneOf(names []string) string {
 	if len(names) == 0 {
 		return "there is none yet"
 	}
-	list := strings.Join(names[:min(len(names), most)], ", ")
+	var some []string
+	for _, name := range names[:min(len(names), most)] {
+		some = append(some, cut(name, mostBytes/most/2))
+	}
+	list := strings.Join(some, ", ")
 	if len(names) > most {
 		list += fmt.Sprintf(" and %d more", len(names)-most)
 	}

@@ -19,9 +19,15 @@ type page struct {
 	full bool
 }
 
+// mostLine and mostCell bound a line and a cell of a table: one name must not push all else out.
+const (
+	mostLine = 400
+	mostCell = 240
+)
+
 // line writes a line, or leaves it and all after it out where there is no room.
 func (p *page) line(format string, args ...any) bool {
-	text := fmt.Sprintf(format, args...)
+	text := cut(fmt.Sprintf(format, args...), mostLine)
 	if p.full || p.b.Len()+len(text)+1 > mostBytes-reserve {
 		p.full = true
 		return false
@@ -38,6 +44,9 @@ func (p *page) table(what string, head []string, rows [][]string) {
 	text := &strings.Builder{}
 	t := tabwriter.NewWriter(text, 0, 8, 2, ' ', 0)
 	for _, cells := range append([][]string{head}, rows...) {
+		for i, cell := range cells {
+			cells[i] = cut(cell, mostCell)
+		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	_ = t.Flush()
@@ -88,6 +97,14 @@ func duration(ns float64) string {
 }
 
 func percent(part float64) string { return fmt.Sprintf("%.3g %%", 100*part) }
+
+// cut returns as much of a text as has room, and that there is more.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
 
 // short leaves the path of a package out: "main.(*stock).take:49".
 func short(where string) string { return where[strings.LastIndexByte(where, '/')+1:] }

@@ -56,9 +56,14 @@ func TestLengths(t *testing.T) {
 	for i := range outcomes {
 		outcomes[i] = profile.Outcome{From: fmt.Sprint(i), To: fmt.Sprint(i + 1), Region: p.Curves[0].Region, Progress: "GET /", Metric: profile.MetricThroughput, Faster: 0.25, Foretold: 0.2, Lo: 0.1, Hi: 0.3, Came: 0.21, Verdict: "held"}
 	}
+	lines := make([]map[string]any, 64)
+	for i := range lines {
+		lines[i] = map[string]any{"title": "examines", "text": fmt.Sprintf("region with a name that is long and longer still %03d of service", i)}
+	}
 	api := fakeAPI(map[string]any{
-		"causal/outcomes": map[string]any{"outcomes": outcomes, "held": 100, "of": 100},
-		"causal/profile":  p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": sessions},
+		"POST causal/plan/check": map[string]any{"lines": lines, "cost": "1 % of all time", "refused": "experiments are off"},
+		"causal/outcomes":        map[string]any{"outcomes": outcomes, "held": 100, "of": 100},
+		"causal/profile":         p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": sessions},
 		"sessions/" + strings.Repeat("a", 32): map[string]any{"id": strings.Repeat("a", 32), "name": "GET /", "spans": spans},
 		"regions/waits":                       waitsAnswer(p.Curves[0].Region, waits),
 	})
@@ -70,6 +75,7 @@ func TestLengths(t *testing.T) {
 		{"explain", "region with a name that is long 000 (internal", "shown)", func() (string, error) { return Explain(t.Context(), api, p.Curves[0].Region.Name) }},
 		{"session", "GET /", "of 300 spans shown)", func() (string, error) { return Session(t.Context(), api, "", "") }},
 		{"verify", "100 of 100", "of 100 outcomes shown)", func() (string, error) { return Verify(t.Context(), api) }},
+		{"plan_check", "it would not be started here: experiments are off", "of 64 lines of the plan shown)", func() (string, error) { return PlanCheck(t.Context(), api, "{}") }},
 		{"whatif", "causal profile", "", func() (string, error) { return WhatIf(t.Context(), api, p.Curves[3].Region.Name) }},
 	} {
 		text, err := tt.answer()
@@ -81,6 +87,38 @@ func TestLengths(t *testing.T) {
 		if len(text) > mostBytes || !strings.Contains(first, tt.first) || !strings.Contains(text, tt.left) {
 			t.Errorf("%s: %d bytes, want at most %d, that begin with %q and have %q:\n%s", tt.name, len(text), mostBytes, tt.first, tt.left, text)
 		}
+	}
+}
+
+// Two versions of one scope are two regions.
+func TestCompareVersions(t *testing.T) {
+	asked := 0
+	api := API(func(_ context.Context, _, _ string, _ []byte) (int, []byte, error) {
+		asked++
+		first := 1000
+		if asked > 1 {
+			first = 1005
+		}
+		text, err := json.Marshal(map[string]any{"regions": []map[string]any{
+			{"name": "x", "scope": "a", "count": first, "total_ns": 1e6 * first}, {"name": "x", "scope": "a", "scope_version": "2", "count": 10, "total_ns": 1e9},
+		}})
+		return http.StatusOK, text, err
+	})
+	text, err := Compare(t.Context(), api, 1)
+	if rows := strings.Split(strings.TrimSpace(text), "\n"); err != nil || len(rows) != 3 || !strings.HasPrefix(rows[2], "x       5 ") {
+		t.Errorf("%q, %v, want one row, of 5 a second", text, err)
+	}
+}
+
+// Names of a kilobyte leave room for the rest.
+func TestLongNames(t *testing.T) {
+	var regions []map[string]any
+	for i := range 20 {
+		regions = append(regions, map[string]any{"name": fmt.Sprint(i) + strings.Repeat("é", 1000), "scope": "s", "count": 10})
+	}
+	api := fakeAPI(map[string]any{"regions": map[string]any{"regions": regions}})
+	if _, err := Explain(t.Context(), api, "x"); err == nil || len(err.Error()) > mostBytes || !strings.Contains(err.Error(), "19é") {
+		t.Errorf("%v: want all of 20 in %d bytes", err, mostBytes)
 	}
 }
 
