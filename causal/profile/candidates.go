@@ -72,15 +72,16 @@ func (a answerAt) candidates() []Curve {
 }
 
 // leadsAlone reports whether a curve surely brings more than each of the others, and more than
-// nothing, as far as they were measured or simulated at the same time. How much that is may be
-// open: what the model is wrong by is the same for all.
+// nothing, as far as they were measured or simulated at the same time, and than a slow-down of
+// theirs bounds. How much it is may be open: what the model is wrong by is the same for all.
 func (c Curve) leadsAlone(others []Curve) bool {
 	best, known := c.first()
 	if !known || best.Reduction <= 0 || !ahead(best.Reductions, nil) {
 		return false
 	}
 	for _, other := range others {
-		if next, ok := other.first(); ok && (len(next.Reductions) == 0 || !ahead(best.Reductions, next.Reductions)) {
+		next, ok := other.first()
+		if ok && (len(next.Reductions) == 0 || !ahead(best.Reductions, next.Reductions) || other.Mode == ModeSlowdown && next.Bounded && next.Hi > best.Reduction) {
 			return false
 		}
 	}

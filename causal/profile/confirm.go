@@ -40,6 +40,8 @@ func (p *Profile) confirm() {
 				continue
 			}
 			if bound, found := by.at(e.Speedup); found && e.Known() {
+				e = e.asSimulated()
+				own := [...]float64{e.Reduction, e.Lo, e.Hi}
 				vague, nothing := e.vaguer(bound), e.holds(bound)
 				e = e.within(bound, alike && e.Speedup > Near)
 				switch {
@@ -51,11 +53,20 @@ func (p *Profile) confirm() {
 				if e.Speedup <= Near {
 					near = e.Reduction
 				}
-				e.Confirmed = e.Confirmed || met
+				e.Confirmed, e.Simulated = e.Confirmed || met, own
 				p.Curves[i].Effects[k] = e
 			}
 		}
 	}
+}
+
+// asSimulated returns the effect as recordings have it by themselves: a profile that is read or
+// merged is confirmed anew.
+func (e Effect) asSimulated() Effect {
+	if s := e.Simulated; s != [3]float64{} {
+		e.Reduction, e.Lo, e.Hi, e.Simulated, e.Confirmed = s[0], s[1], s[2], [3]float64{}, false
+	}
+	return e
 }
 
 // heldAgainst holds simulated slow-downs against measured ones, or the answers to one question

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
 )
@@ -159,6 +160,37 @@ func TestJustMet(t *testing.T) {
 	p := both(0.4, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.3, Lo: 0.21, Hi: 0.39})
 	if e := replayed(t, p).Effects[0]; !e.Known() || e.Hi-e.Lo < 0.08 || e.Lo > 0.19 || e.Hi > 0.27 {
 		t.Errorf("%+v, want it around where it meets the bound of .22, and half as wide", e)
+	}
+}
+
+// A profile that is saved and read says the same.
+func TestFinishTwice(t *testing.T) {
+	p := both(0.4, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.3, Lo: 0.21, Hi: 0.39})
+	once := replayed(t, p).Effects[0]
+	p.Finish()
+	if twice := replayed(t, p).Effects[0]; twice.Lo != once.Lo || twice.Hi != once.Hi || twice.Reduction != once.Reduction || !twice.Confirmed {
+		t.Errorf("%+v, then %+v", once, twice)
+	}
+}
+
+// What slow-downs contradict in one run stays contradicted beside a run that has recordings alone.
+func TestMergeKeepsContradiction(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(1, 2)), 0.1, 0.1)
+	simulated := profile.Curve{
+		Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric,
+		Effects: []profile.Effect{{Speedup: 0.25, Samples: 9, Reduction: 0.06, Lo: 0.045, Hi: 0.075}},
+	}
+	held := simulated
+	held.Effects = slices.Clone(simulated.Effects)
+	held.Slopes = []profile.Slope{{Level: 0.3, Taken: 0.3, Samples: 5, Elasticity: 0.24, Lo: 0.2, Hi: 0.28}}
+	a := profile.Profile{Started: time.Unix(1, 0), Curves: []profile.Curve{c, held}}
+	a.Finish()
+	b := profile.Profile{Started: time.Unix(2, 0), Curves: []profile.Curve{simulated}}
+	b.Finish()
+	for _, both := range [][]profile.Profile{{a, b}, {b, a}} {
+		if e := replayed(t, profile.Merge(both...)).Effects[0]; e.Known() {
+			t.Errorf("%+v, want it withheld", e)
+		}
 	}
 }
 

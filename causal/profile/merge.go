@@ -137,7 +137,11 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 			curves = append(curves, c)
 			continue
 		}
-		c.Slopes = same[len(same)-1].Slopes // of the latest recordings
+		for _, x := range same { // of the latest recordings that simulated any
+			if len(x.Slopes) > 0 {
+				c.Slopes = x.Slopes
+			}
+		}
 		for speedup, effects := range bySpeedup {
 			if first.Mode == ModeReplay {
 				c.Effects = append(c.Effects, mergeReplayed(speedup, effects))

@@ -5,14 +5,22 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
 // mergeReplayed pools what recordings of several runs found at one speed-up. Their intervals hold
 // what the model may be wrong by, which more windows do not make less: they are averaged by their
-// samples, and grow no narrower. Where they lie apart, the whole range is taken.
+// samples, and grow no narrower. Where they lie apart, the whole range is taken. What slow-downs
+// contradict in one run is withheld of all: the model is the same.
 func mergeReplayed(speedup float64, effects []Effect) Effect {
+	if i := slices.IndexFunc(effects, func(e Effect) bool { return e.Withheld.Code == withheldcode.Contradicted }); i >= 0 {
+		return effects[i]
+	}
 	known := Curve{Effects: effects}.measured()
+	for i, e := range known {
+		known[i] = e.asSimulated()
+	}
 	switch len(known) {
 	case 0:
 		return effects[0]

@@ -170,6 +170,9 @@ type Effect struct {
 	// Confirmed means that the number is of recordings, and that slow-downs in the program agree
 	// with it: then Lo and Hi are what both allow.
 	Confirmed bool `json:"confirmed,omitempty"`
+	// Simulated is Reduction, Lo and Hi as recordings have them by themselves, where slow-downs
+	// narrow these; zero elsewhere.
+	Simulated [3]float64 `json:"simulated,omitzero"`
 	// ThroughputGain is Reduction as a rise of throughput: 1/(1-Reduction) - 1. Of latency it
 	// is zero.
 	ThroughputGain float64 `json:"throughput_gain"`

@@ -178,7 +178,9 @@ func (e Effect) validate(v *validate.Errors, at string) {
 	v.That(e.Samples >= 0 && e.Outliers >= 0 && len(e.Reductions) <= e.Samples, at, nil, "samples, outliers and reductions must be numbers of samples")
 	v.That(e.Margin >= 0 && e.Margin <= 1, at+".margin", e.Margin, "must be in [0, 1]")
 	v.That(e.Lo <= e.Reduction && e.Reduction <= e.Hi, at+".reduction", e.Reduction, "must be in [lo, hi], which is [%g, %g]", e.Lo, e.Hi)
-	for _, x := range append([]float64{e.Lo, e.Hi, e.StdErr, e.ThroughputGain}, e.Reductions...) {
+	all := append([]float64{e.Lo, e.Hi, e.StdErr, e.ThroughputGain}, e.Reductions...)
+	v.That(e.Simulated[1] <= e.Simulated[0] && e.Simulated[0] <= e.Simulated[2], at+".simulated", e.Simulated, "must be a number and an interval that holds it")
+	for _, x := range append(all, e.Simulated[:]...) {
 		if math.Abs(x) > mostReduction {
 			v.That(false, at, x, "must be in [-%g, %g]", mostReduction, mostReduction)
 			return

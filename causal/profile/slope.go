@@ -426,20 +426,32 @@ func (e Effect) rerouted(may bool) Effect {
 	return e
 }
 
+// answered reports whether there is a number at any speed-up.
+func (c Curve) answered() bool { return len(c.measured()) > 0 }
+
 // savedWithoutSamples reports whether a curve has numbers of slow-downs without the samples behind
 // them.
 func (c Curve) savedWithoutSamples() bool {
-	return len(c.measured()) > 0 && !slices.ContainsFunc(c.Slopes, func(s Slope) bool { return len(s.Elasticities) > 0 })
+	return c.answered() && !slices.ContainsFunc(c.Slopes, func(s Slope) bool { return len(s.Elasticities) > 0 })
 }
 
 // mergeSlopes pools the samples of several runs at each level, and answers anew at all of their
-// speed-ups. Where one was saved without its samples, the latest run answers alone. Processes that
-// held a plan by the clock answer together, from what they counted in its epochs.
+// speed-ups. Runs that were saved without their samples are left out; where all were, the latest
+// with a number answers. Processes that held a plan by the clock answer together, from what they
+// counted in its epochs.
 func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 	together := c.setFromEpochs(profiles)
-	if !together && slices.ContainsFunc(same, Curve.savedWithoutSamples) { // there is nothing to pool
-		*c = same[len(same)-1]
-		return
+	var doubts []string
+	if whole := slices.DeleteFunc(slices.Clone(same), Curve.savedWithoutSamples); !together && len(whole) < len(same) {
+		if !slices.ContainsFunc(whole, Curve.answered) { // there is nothing to pool
+			for _, x := range same {
+				if x.answered() {
+					*c = x
+				}
+			}
+			return
+		}
+		same, doubts = whole, []string{"a run is left out that was saved without its samples"}
 	}
 	var own []float64
 	byLevel := map[float64][]Slope{}
@@ -473,6 +485,9 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 		}
 		if a, b, differ := furthest(runs); differ {
 			e.Warnings = append(e.Warnings, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
+		}
+		if e.Known() {
+			e.Warnings = append(e.Warnings, doubts...)
 		}
 	}
 }

@@ -323,19 +323,6 @@ func TestMergeSlopes(t *testing.T) {
 	}
 }
 
-// Of a run that was saved without samples there is nothing to pool.
-func TestMergeSlopesWithoutSamples(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	one, two := slowed(rng, 0.4, 0.4), slowed(rng, 0.5, 0.5)
-	for i := range one.Slopes {
-		one.Slopes[i].Elasticities = nil
-	}
-	merged := profile.Merge(profile.Profile{Curves: []profile.Curve{one}}, profile.Profile{Curves: []profile.Curve{two}}).Curves[0]
-	if diff := cmp.Diff(two.Slopes, merged.Slopes); diff != "" || !merged.Effects[0].Known() {
-		t.Errorf("slopes differ from the latest (-want +got):\n%s", diff)
-	}
-}
-
 func TestExplained(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	a, b, own := slowed(rng, 0.4, 0.4), slowed(rng, 0.2, 0.2), slowed(rng, 1, 1)
@@ -450,6 +437,45 @@ func TestWidenByRoutes(t *testing.T) {
 			if got, want := e.Lo > 0, least || e.Speedup <= profile.Near; got != want {
 				t.Errorf("visit ratio %v: %v faster brings at least %v, more than nothing: %v, want %v", ratio, e.Speedup, e.Lo, got, want)
 			}
+		}
+	}
+}
+
+// A run that was saved without its samples is left out beside others; a young one is no reason to
+// say nothing.
+func TestMergeBesideRunsWithoutSamples(t *testing.T) {
+	full, bare, young := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4), slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4), slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
+	bare.Slopes = nil
+	young.Slopes = []profile.Slope{profile.NewSlope(0.1, 0.1, []float64{0.4, 0.4})}
+	young.AnswerFromSlopes([]float64{0.1})
+	at := func(s int64, c profile.Curve) profile.Profile {
+		return profile.Profile{Started: time.Unix(s, 0), Curves: []profile.Curve{c}}
+	}
+	merged := profile.Merge(at(1, full), at(2, bare), at(3, young)).Curves[0]
+	if e := merged.Effects[0]; !e.Known() || len(merged.Slopes[0].Elasticities) != 22 || !slices.Contains(e.Warnings, "a run is left out that was saved without its samples") {
+		t.Errorf("%+v of %d samples, want 22, and a warning", e, len(merged.Slopes[0].Elasticities))
+	}
+	if e := profile.Merge(at(1, bare), at(2, young)).Curves[0].Effects[0]; !e.Known() {
+		t.Errorf("of one that has no samples and one that has too few: %+v", e)
+	}
+}
+
+// A region that others may bring more than by their bounds does not lead.
+func TestLeadsMindsBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	curve := func(name string, elasticity float64, inside bool) profile.Curve {
+		c := profile.Curve{
+			Mode: profile.ModeSlowdown, Region: profile.Region{Name: name}, Progress: "done", Metric: profile.MetricThroughput, BasePeriod: 10e6, Own: 4e6, Inside: inside,
+			Slopes: []profile.Slope{profile.NewSlope(0.1, 0.1, around(rng, 20, elasticity, 0.01)), profile.NewSlope(0.3, 0.3, around(rng, 20, elasticity, 0.003))},
+		}
+		c.AnswerFromSlopes([]float64{0.1})
+		return c
+	}
+	for _, inside := range []bool{false, true} {
+		p := profile.Profile{Curves: []profile.Curve{curve("a", 0.3, false), curve("b", 0.05, inside)}}
+		p.Finish()
+		if leads := p.Curves[0].Leads; leads == inside {
+			t.Errorf("b waits for others %t: a leads %t", inside, leads)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
@@ -39,15 +38,14 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 				all = append(all, byArm[experiment.Arm{Speedup: level, Spared: i}]...)
 			}
 			c.Slopes = slopes[i]
-			if sum := experiment.Sum(all); sum.Arms > 0 {
-				c.Own = time.Duration(sum.Own / sum.Arms)
-			}
+			c.Own = experiment.Sum(all).OwnOfVisit()
 			w := run.workOf(region)
 			c.Inside, c.Awaited, c.Served = w.Queues(all), w.awaited, w.served
 			c.Overtaken, c.Behind, c.Expiring = w.overtaken, w.Behind, experiment.Expiring(experiments, i)
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			experiment.Widen(c.Effects, all, v.Deprived.Most())
+			experiment.WidenByDrift(c.Effects, experiment.Drift(experiments, i, w.self))
 			if metric != profile.MetricThroughput && lumped(c, w) {
 				for k, e := range c.Effects {
 					if e.Known() {

@@ -105,6 +105,7 @@ func (c *Class) Usage() Usage {
 func (c *Class) Ran(e *experiment.Experiment, before Usage) {
 	now := c.Usage()
 	e.Ends, e.Took = now.Count-before.Count, time.Duration(now.took-before.took)
+	e.Self = time.Duration(now.Self + now.Renamed - before.Self - before.Renamed)
 }
 
 // Usages are what all classes have come to.

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"time"
+
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
 )
@@ -8,13 +10,15 @@ import (
 // A Contrast is an arm and the placebos next to it.
 type Contrast struct {
 	comparison
-	Own, taken float64 // sums of what the region did in an arm, and of what it was held for more than in the placebos
+	// Own is what the region did in an arm, and taken what it was held for more than in the placebos,
+	// for each visit of the arm, times its visits: as the period does, a window counts by these.
+	Own, taken float64
 	Arms       float64
 	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken
 	// where that is known.
 	shrunk, held float64
-	// ends are the region's spans for each visit in an arm, and baseEnds in its placebos; 0 where
-	// these are of other regions.
+	// ends are the region's spans in an arm, and baseEnds in its placebos for as many visits; 0
+	// where these are of other regions.
 	ends, baseEnds float64
 	stretched      float64 // by what was taken from an arm, less that of its placebos
 }
@@ -41,6 +45,9 @@ func (c Contrast) absorbed() float64 {
 	}
 	return c.shrunk / c.held
 }
+
+// OwnOfVisit is what the region did for each visit.
+func (c Contrast) OwnOfVisit() time.Duration { return time.Duration(c.Own / max(1, c.visits)) }
 
 // Slower is by which part of its own time the region was held.
 func (c Contrast) Slower() float64 {
@@ -92,13 +99,13 @@ func Contrasts(steps []Step) map[Arm][]Contrast {
 			continue
 		}
 		c := Contrast{
-			comparison: between(s, before, weight, after), Own: s.own,
-			taken: s.taken - weight*before.takenOf(s.Spared) - (1-weight)*after.takenOf(s.Spared), Arms: 1,
+			comparison: between(s, before, weight, after), Own: s.visits * s.own,
+			taken: s.visits * (s.taken - weight*before.takenOf(s.Spared) - (1-weight)*after.takenOf(s.Spared)), Arms: 1,
 			stretched: delayedBy(s.lost) - weight*delayedBy(before.lost) - (1-weight)*delayedBy(after.lost),
 		}
 		if lasted, spans, known := placebosOf(s.Spared, before, weight, after); known && s.lasts > 0 {
-			c.shrunk, c.held = (lasted-s.lasts)*s.spans, c.taken
-			c.ends, c.baseEnds = s.spans, spans
+			c.shrunk, c.held = s.visits*(lasted-s.lasts)*s.spans, c.taken
+			c.ends, c.baseEnds = s.visits*s.spans, s.visits*spans
 		}
 		byArm[s.Arm] = append(byArm[s.Arm], c)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,6 +46,45 @@ func TestElasticityOfTotals(t *testing.T) {
 		if held < 2*tries*92/100 {
 			t.Errorf("%+v: %d of %d intervals hold the truth, want 92 %%", tt, held, 2*tries)
 		}
+	}
+}
+
+// Where limits leave less of a delay while there is more load, a window counts by its visits on both
+// sides of the quotient.
+func TestElasticityUnderLoad(t *testing.T) {
+	zero, slow := Arm{0, 0}, Arm{0.1, 0}
+	var all []Step
+	for range 6 {
+		for _, load := range []struct{ visits, hold float64 }{{10, 0.1}, {1000, 0.02}} {
+			placebo := Step{Arm: zero, time: 100, visits: load.visits, own: 1}
+			all = append(all, placebo, Step{Arm: slow, time: 100, visits: load.visits / (1 + load.hold), own: 1, taken: load.hold}, placebo)
+		}
+	}
+	if e := Sum(Contrasts(all)[slow]).elasticity(); math.Abs(e-1) > 0.02 {
+		t.Errorf("elasticity %.2f, want 1", e)
+	}
+}
+
+// A region whose spans take twice as long as in the warm-up has its own time doubled, or waits.
+func TestDrift(t *testing.T) {
+	windows := func(self time.Duration) (all []Experiment) {
+		for range 20 {
+			all = append(all, Experiment{Arm: Arm{0, 1}, Ends: 10, Self: 10 * self}, Experiment{Arm: Arm{0.1, 1}, Ends: 10, Self: 100 * self})
+		}
+		return all
+	}
+	for self, want := range map[time.Duration]float64{200: 2, 105: 1, 50: 0.5} {
+		if g := Drift(windows(self), 1, 100); g != want {
+			t.Errorf("%d ns in place of 100: %g times, want %g", self, g, want)
+		}
+	}
+	if g := Drift(windows(200)[:8], 1, 100); g != 1 {
+		t.Errorf("of 40 spans: %g times, want 1: it may be chance", g)
+	}
+	effects := []profile.Effect{{Speedup: 0.1, Samples: 9, Reduction: 0.04, Lo: 0.03, Hi: 0.05}}
+	WidenByDrift(effects, 2)
+	if e := effects[0]; e.Lo != 0.03 || e.Hi != 0.1 || !e.Bounded || len(e.Warnings) != 1 {
+		t.Errorf("%+v, want it up to .1", e)
 	}
 }
 

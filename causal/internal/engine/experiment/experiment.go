@@ -30,6 +30,7 @@ type Experiment struct {
 	// Of an overlap.
 	Ends     int64         // of the region's spans
 	Took     time.Duration // the sum of their durations
+	Self     time.Duration // of their self times
 	Growth   time.Duration // what the region's saving grew by
 	Residual time.Duration // what a goroutine still owed when it had paid, mean
 	Busy     float64       // share of the time in which processors were short
