@@ -122,7 +122,7 @@ func (s *Study) simulate(ctx context.Context, w *window, p *model.Program, base 
 					}
 					w.bound(q, &others[k], &bounds[k], i, d)
 				}
-				bound(w.buckets, w, q)
+				bound(w.buckets, w, q, q.speedup)
 			}
 		}
 	}

@@ -278,6 +278,9 @@ func (a *Answer) hull(share, harm float64) {
 	lo, hi := -harm, most
 	if a.Speedup < 0 {
 		lo, hi = -max(most, harm), 0
+		if a.Metric != Throughput { // and a little more of each any queue
+			lo = -mostDeviation
+		}
 	}
 	a.Lo, a.Hi, a.Bounded = min(a.Lo, lo), max(a.Hi, hi), true
 }
@@ -350,6 +353,7 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 		l, m := bounds(&w.stampedes[i], q, x.reduction())
 		t.less, t.more = t.less+l*visits, t.more+m*visits
 	}
+	t.less += moreOften(w.timely, x.reduction()) * visits
 	if d := w.paused[q.point]; d.Part > 0 {
 		t.paused.Part += d.Part * visits
 		t.paused.More = t.paused.More || d.More

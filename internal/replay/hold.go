@@ -152,8 +152,8 @@ func add(t *model.Own, o *model.Op) {
 func (s *Study) Hold(levels []float64, regions []trace.Region) { s.levels, s.held = levels, regions }
 
 // hold simulates slow-downs in a window, in the program that answers and in its alternatives, as
-// far as is left of the steps that may be taken: steps have been, and a translation that is begun
-// is finished. Other answers do not depend on it (TestHoldLeavesOtherAnswers).
+// far as is left of the steps that may be taken: steps have been, and a slow-down that is begun is
+// simulated in all (TestHoldHasItsBounds). Other answers do not depend on it (TestHoldLeavesOtherAnswers).
 func (s *Study) hold(ctx context.Context, w *window, p *model.Program, others []doubt.Alternative, steps int) error {
 	// Regions that this window has not seen are not asked about.
 	var regions []int32
@@ -169,17 +169,31 @@ func (s *Study) hold(ctx context.Context, w *window, p *model.Program, others []
 	// nothing to be bounded. Each is held against itself with holds of no length, which have the
 	// same instructions.
 	d := p.Rec.End - p.Rec.Start
-	for k, all := 0, append([]doubt.Alternative{{P: p}}, others...); k < len(all) && steps < s.config.Steps; k++ {
-		x := holding(all[k].P, regions)
-		base := sim.Simulate(x, sim.Change{Pace: all[k].Pace}, d)
-		for _, level := range s.levels {
-			for _, r := range regions {
+	all := append([]doubt.Alternative{{P: p}}, others...)
+	for k := range all {
+		if steps >= s.config.Steps {
+			return nil
+		}
+		all[k].P = holding(all[k].P, regions)
+		all[k].Base = sim.Simulate(all[k].P, sim.Change{Pace: all[k].Pace}, d)
+		steps += all[k].Base.Work
+	}
+	for _, level := range s.levels {
+		for _, r := range regions {
+			if steps >= s.config.Steps {
+				return nil
+			}
+			a := ask{p.Rec.Regions[r], -level, true}
+			for k := range all {
 				if err := context.Cause(ctx); err != nil {
 					return err
 				}
-				o := sim.Simulate(x, sim.Change{Pace: all[k].Pace, Holds: map[int32]float64{r: level}}, d)
+				o := sim.Simulate(all[k].P, sim.Change{Pace: all[k].Pace, Holds: map[int32]float64{r: level}}, d)
 				steps += o.Work
-				w.heldAs(ask{p.Rec.Regions[r], -level, true}, k == 0, &doubt.Alternative{P: x, Base: base, Most: all[k].Most}, &o, d)
+				w.heldAs(a, k == 0, &all[k], &o, d)
+			}
+			for point := range w.checks {
+				bound(w.buckets, w, question{region: a.region, speedup: a.speedup, point: point, held: true}, a.speedup)
 			}
 		}
 	}

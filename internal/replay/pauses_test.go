@@ -53,6 +53,12 @@ func TestPauses(t *testing.T) {
 			time.Sleep(ms)
 			p.span("work", 2*ms)
 		}, false},
+		"seldom, but long": {func(p *stockProgram, _ *sync.Mutex, n int) {
+			p.span("work", ms)
+			if n == 3 || n == 17 { // of forty rounds, most of the time
+				time.Sleep(40 * ms)
+			}
+		}, true},
 		"each third time": {func(p *stockProgram, _ *sync.Mutex, n int) {
 			if n%3 == 0 {
 				time.Sleep(2 * ms)

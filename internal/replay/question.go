@@ -80,6 +80,18 @@ func (q Question) slows() bool {
 	return slices.ContainsFunc(q.Faster, func(f Speedup) bool { return f.By < 0 })
 }
 
+// by is how much faster regions are, of several the most; less than 0 where any is slower.
+func (q Question) by() float64 {
+	all := []float64{0}
+	for _, f := range q.Faster {
+		all = append(all, f.By)
+	}
+	if least := slices.Min(all); least < 0 {
+		return least
+	}
+	return slices.Max(all)
+}
+
 // on returns the program and the change that the question is about, false if there is no such thing
 // in the program. P is not changed: where operations are others the program returned is a copy.
 func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {

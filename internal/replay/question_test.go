@@ -219,3 +219,18 @@ func TestFewerProcessors(t *testing.T) {
 	}
 	t.Error("no answer")
 }
+
+// What several regions that are open together leave of the time does not depend on their numbers.
+func TestFactorsHaveNoOrder(t *testing.T) {
+	for _, f := range [][2]float64{{0.5, 2}, {2, 3}, {0.5, 0.25}} {
+		visit := func(a, b float64) int64 {
+			p := program(1, model.ObjectMutex, []model.Op{{Kind: model.OpRun, D: ms, Set: 1}, {Kind: model.OpVisit}})
+			p.Sets = append(p.Sets, []int32{0, 1})
+			o := sim.Simulate(p, sim.Change{Factors: map[int32]float64{0: a, 1: b}}, 100*ms)
+			return o.Visits[0][0]
+		}
+		if a, b := visit(f[0], f[1]), visit(f[1], f[0]); a != b {
+			t.Errorf("%v: %d and %d ns", f, a, b)
+		}
+	}
+}

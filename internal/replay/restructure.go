@@ -67,7 +67,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 					w.bound(asked, &others[k], &bounds[k], i, d)
 				}
 			}
-			bound(w.buckets, w, asked)
+			bound(w.buckets, w, asked, q.by())
 			if w.stock && q.Procs > p.Rec.Procs {
 				w.scale(asked, p.Rec.Procs, q.Procs, locks)
 			}

@@ -124,6 +124,8 @@ type window struct {
 	batched map[string]bool
 	// buckets are of tokens, nil for none.
 	buckets *doubt.Buckets
+	// timely is which part of the rounds' time work takes that is or may be done per time.
+	timely float64
 	// stampedes are work that goroutines begin since others are at it.
 	stampedes []doubt.Stampede
 }
@@ -233,7 +235,8 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 	// 4. The same with occasional work done per time, where that is known. Marks of that are by the
 	// places of ops, so that what is rewritten for alternatives is the translation before.
 	translated := p
-	p, base, others := doubt.BothWays(p, base, work)
+	var others []doubt.Alternative
+	p, base, others, w.timely = doubt.BothWays(p, base, work)
 	// 5. The self-check of the program that answers now.
 	for i, v := range p.Recorded() {
 		if c := doubt.CheckPoint(p.Points[i].Name, v, base.Visits[i], base.Stuck, d); c.Visits >= doubt.LeastVisits {
@@ -300,6 +303,13 @@ func (w *window) isNear() bool {
 // missed.
 func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 	all := s.asks(w.regions)
+	for _, r := range s.held {
+		for _, level := range s.levels {
+			if slices.Contains(p.Rec.Regions, r) {
+				all = append(all, ask{r, -level, true})
+			}
+		}
+	}
 	for _, q := range s.questions(p) {
 		if _, _, ok := q.on(p); ok {
 			all = append(all, ask{q.region(), 0, false})
@@ -309,7 +319,7 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 		w.asked[a] = true
 		for i := range p.Points {
 			if _, ok := w.checks[p.Points[i].Name]; ok {
-				w.sample(question{region: a.region, speedup: a.speedup, point: p.Points[i].Name}, base, base, i, p.Rec.End-p.Rec.Start)
+				w.sample(question{region: a.region, speedup: a.speedup, point: p.Points[i].Name, held: a.held}, base, base, i, p.Rec.End-p.Rec.Start)
 			}
 		}
 	}

@@ -249,3 +249,34 @@ func TestNoBucket(t *testing.T) {
 		})
 	}
 }
+
+// Questions about several regions and slow-downs that are simulated have the bounds of a bucket, as
+// those about one region.
+func TestBucketOfQuestions(t *testing.T) {
+	c := limitedService{workers: 1, tick: 5 * ms, work: 3 * ms}
+	rec, before := c.record(t)
+	_, after := c.faster(Answer{Region: trace.Region{Name: "work"}, Speedup: -0.5}).record(t)
+	want := 1 - after/before
+	s, err := NewStudy(StudyConfig{Questions: []Question{{Faster: []Speedup{{trace.Region{Name: "work"}, -0.5}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hold([]float64{0.5}, []trace.Region{{Name: "work"}})
+	for _, w := range rec.Split(doubt.LeastWindows) {
+		if err := s.Add(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := 0
+	for _, a := range s.Result().Answers {
+		if a.Point != "done" || a.Metric != Throughput || a.Withheld != WithheldNone || !a.Held && a.Region.Scope != QuestionScope {
+			continue
+		}
+		if found++; want < a.Lo || want > a.Hi {
+			t.Errorf("%s, held %t: %.2f (%.2f .. %.2f), want %.2f in it", a.Region, a.Held, a.Reduction, a.Lo, a.Hi, want)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d answers, want 2", found)
+	}
+}

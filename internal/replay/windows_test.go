@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -115,5 +117,30 @@ func TestWindowsOfFewRecordings(t *testing.T) {
 	}
 	if missed := width(func(i int) *trace.Origin { return two[i/3] }, 1, 4); missed < few {
 		t.Errorf("interval %v wide where a window of each recording misses it, else %v: want it as wide at least", missed, few)
+	}
+}
+
+// A window that is far off was asked about slow-downs as well, other than that it missed.
+func TestFarOffWindowsAreAsked(t *testing.T) {
+	rec := loops(t, 40)
+	s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hold([]float64{0.1}, rec.Regions)
+	p := infer.NewProgram(rec, true)
+	o := sim.Simulate(p, sim.Change{}, rec.End-rec.Start)
+	w := &window{checks: map[string]doubt.Check{}, effects: map[question]sample{}, asked: map[ask]bool{}, harm: map[string]float64{}, regions: rec.Regions}
+	s.leave(w, p, &o)
+	if !w.asked[ask{rec.Regions[0], -0.1, true}] {
+		t.Error("the slow-down was not asked")
+	}
+}
+
+// A latency that grows may grow by any number of times.
+func TestHullOfSlowerLatency(t *testing.T) {
+	a := Answer{Metric: LatencyP90, Speedup: -4}
+	if a.hull(0.7, 0); a.Lo > -2 { // 60 ms for 20
+		t.Errorf("%+v, want -200 %% in it", a)
 	}
 }

@@ -178,7 +178,7 @@ func TestPerTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rec, before := tc.record(t)
-			s, err := NewStudy(StudyConfig{Speedups: []float64{0.5, 0.75}})
+			s, err := NewStudy(StudyConfig{Speedups: []float64{0.5, 0.75, -0.3}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,5 +214,78 @@ func TestPerTime(t *testing.T) {
 				t.Error("no answers")
 			}
 		})
+	}
+}
+
+// A root span of work that is spared is no visit of its own progress point.
+func TestSparedWorkVisitsNothing(t *testing.T) {
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, 1)
+	n := uint64(0)
+	span := func(at, d int64, name string) int64 {
+		n++
+		b.Open(at, 1, n, 0, trace.Region{Name: name})
+		b.Close(at+d, 1, n)
+		return at + d
+	}
+	at, loaded := int64(0), int64(0)
+	for at < 19_000*ms {
+		if at = span(at, 4*ms, "use"); at-loaded >= 30*ms {
+			at = span(at, 6*ms, "load")
+			loaded = at
+		}
+	}
+	s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range recorded(t, b, at).Split(5) {
+		if err := s.Add(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := false
+	for _, a := range s.Result().Answers {
+		if a.Point == "load" && a.Region.Name == "use" && a.Metric == Throughput && a.Withheld == WithheldNone {
+			if found = true; a.Lo > 2./38 { // 15 uses of 2 ms and a load of 6 in place of 8 of 4 and a load
+				t.Errorf("%+v, want 5 %% in it", a)
+			}
+		}
+	}
+	if !found {
+		t.Error("no answer")
+	}
+}
+
+// Slow-downs that are simulated have the bounds of other programs, however few steps are left.
+func TestHoldHasItsBounds(t *testing.T) {
+	c := cachedService{clients: 1, use: 4 * ms, load: 40 * ms, even: true,
+		stale: func(s *cachedState, _, _ int, at int64) bool { return at >= s.loaded+100*ms }}
+	rec, before := c.record(t)
+	c.use *= 1.3
+	_, after := c.record(t)
+	want := 1 - after/before
+	for _, steps := range []int{1, 0} {
+		s, err := NewStudy(StudyConfig{Steps: steps, Only: func(trace.Region) bool { return false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Hold([]float64{0.3}, []trace.Region{{Name: "use"}})
+		for _, w := range rec.Split(5) {
+			if err := s.Add(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found := false
+		for _, a := range s.Result().Answers {
+			if a.Held && a.Point == "done" && a.Metric == Throughput && a.Withheld == WithheldNone {
+				if found = true; a.Lo > want || a.Hi < want {
+					t.Errorf("%d steps: %+v, want %.3f in it", steps, a, want)
+				}
+			}
+		}
+		if !found && steps == 0 {
+			t.Error("no answer")
+		}
 	}
 }

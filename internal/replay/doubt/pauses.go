@@ -386,7 +386,7 @@ func delayOf(legs []leg) (most Delay) {
 		return most
 	}
 	for x := range kindsIn(legs) {
-		if settled(len(legs), legs, x) || eachFew(legs, x) {
+		if eachFew(legs, x) { // also where few legs have any: these may be the longest
 			continue
 		}
 		fewest := legs[0].pauses[x]

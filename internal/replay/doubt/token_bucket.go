@@ -77,6 +77,7 @@ type Buckets struct {
 	Spilled  map[string]float64 // by progress point that depends on them: which part of the ticks let no goroutine go on
 	Waited   float64            // which part of the time goroutines are there they wait for ticks
 	Wait     float64            // for how long, ns
+	Tick     float64            // how long it is from one to the next at most, ns
 	// Slower means that each tick is waited for, of all buckets: a region that is faster brings
 	// nothing, but one that is slower may miss some.
 	Slower bool
@@ -111,7 +112,7 @@ func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 		b.Slower = b.Slower && spilled <= MostSpilled
 		b.drippers[who] = true
 		waited, wait := u.waitsFor(who)
-		b.Waited, b.Wait = max(b.Waited, waited), max(b.Wait, wait)
+		b.Waited, b.Wait, b.Tick = max(b.Waited, waited), max(b.Wait, wait), max(b.Tick, float64(rec.End-rec.Start)/float64(max(1, d.ticks)))
 		for point, n := range dependOn(p, rec, d.drips) {
 			if name := p.Points[point].Name; float64(len(d.drips)) >= leastDrips*float64(n) {
 				b.Spilled[name] = max(b.Spilled[name], spilled, 0)

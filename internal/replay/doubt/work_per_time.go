@@ -91,11 +91,15 @@ func (w *Occasional) alone() bool {
 // rate, or begin so long after it was over; how many join then depends on how long it takes.
 //
 // Base is the replay of p with nothing changed; what is returned is that of the returned program.
-// Programs with work per time that miss the recording by more than MaxDeviation are dropped.
-func BothWays(p *model.Program, base sim.Outcome, work []Occasional) (answers *model.Program, _ sim.Outcome, others []Alternative) {
+// Programs with work per time that miss the recording by more than MaxDeviation are dropped. Share is
+// which part of the rounds' time work takes that is or may be done per time.
+func BothWays(p *model.Program, base sim.Outcome, work []Occasional) (answers *model.Program, _ sim.Outcome, others []Alternative, share float64) {
 	work, sure := perTime(p, work)
 	if len(work) == 0 {
-		return p, base, nil
+		return p, base, nil, 0
+	}
+	for _, w := range work {
+		share += w.share
 	}
 	alone := !slices.ContainsFunc(work, func(w Occasional) bool { return !w.alone() })
 	d := p.Rec.End - p.Rec.Start
@@ -111,9 +115,9 @@ func BothWays(p *model.Program, base sim.Outcome, work []Occasional) (answers *m
 			continue
 		}
 		if sure && alone {
-			return timely, o, append(others, Alternative{P: p, Base: base})
+			return timely, o, append(others, Alternative{P: p, Base: base}), share
 		}
 		others = append(others, Alternative{P: timely, Base: o})
 	}
-	return p, base, others
+	return p, base, others, share
 }

@@ -394,6 +394,12 @@ func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 func (s *Simulation) note(r *runner, o *instruction) {
 	r.pc++
 	switch o.kind {
+	case model.OpVisit, model.OpClose:
+		if r.spares != model.Spends { // it is not done at all
+			return
+		}
+	}
+	switch o.kind {
 	case model.OpVisit:
 		s.visited(o.arg)
 	// A span that began before the window, or whose beginning was left out, has no duration.
