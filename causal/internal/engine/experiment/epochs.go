@@ -96,6 +96,11 @@ func (e *Epochs) Counted(number int64, settling time.Duration) (from, to time.Ti
 	return from.Add(min(settling, to.Sub(from)/2)), to
 }
 
+// MostSettling is for how long an epoch of a plan settles at most.
+func MostSettling(p *plan.Plan) time.Duration {
+	return (time.Duration(p.Timing.Epoch) - 2*design.EpochSkew) / 2
+}
+
 // split returns the quotient, rounded down, and the remainder, which is not negative.
 func split(n, by int64) (quotient, remainder int64) {
 	quotient, remainder = n/by, n%by
