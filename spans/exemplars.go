@@ -62,14 +62,17 @@ func (e *exemplarReaders) add(x *exemplars) {
 	e.all.Store(&all)
 }
 
-// offer hands a list of spans that have ended to all readers.
-func (e *exemplarReaders) offer(ended *Span) {
-	readers := e.all.Load()
-	if readers == nil {
-		return
-	}
-	last := now()
+// offerExemplars hands a list of spans that have ended to all readers of their providers.
+func offerExemplars(ended *Span) {
+	last := int64(0)
 	for r := ended; r != nil; r = r.next {
+		readers := r.tracer.provider.exemplars.all.Load()
+		if readers == nil {
+			continue
+		}
+		if last == 0 {
+			last = now()
+		}
 		span := r.SpanContext()
 		end := r.end.Load()
 		if !span.IsSampled() || end > last { // the caller's time may be any

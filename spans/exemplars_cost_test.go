@@ -35,9 +35,9 @@ func endedSpans(t testing.TB, readers int) (*TracerProvider, *Span) {
 
 // TestExemplarAllocs holds what the worker pays for a region that it knows.
 func TestExemplarAllocs(t *testing.T) {
-	tp, list := endedSpans(t, 2)
-	tp.exemplars.offer(list)
-	if n := testing.AllocsPerRun(100, func() { tp.exemplars.offer(list) }); n != 0 {
+	_, list := endedSpans(t, 2)
+	offerExemplars(list)
+	if n := testing.AllocsPerRun(100, func() { offerExemplars(list) }); n != 0 {
 		t.Errorf("%v allocations for %d spans, want none", n, spansInList)
 	}
 }
@@ -46,9 +46,9 @@ func TestExemplarAllocs(t *testing.T) {
 func BenchmarkExemplars(b *testing.B) {
 	for _, readers := range []int{0, 1, 2} {
 		b.Run(strconv.Itoa(readers)+" readers", func(b *testing.B) {
-			tp, list := endedSpans(b, readers)
+			_, list := endedSpans(b, readers)
 			for b.Loop() {
-				tp.exemplars.offer(list)
+				offerExemplars(list)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/spansInList, "ns/span")
 		})

@@ -150,3 +150,20 @@ func TestExemplarsLeftOut(t *testing.T) {
 	t.Setenv("OTEL_METRICS_EXEMPLAR_FILTER", " Always_Off")
 	none("switched off", wrapExemplars(t, sdktrace.AlwaysSample()))
 }
+
+// A span of another provider in a session is an exemplar of its own provider.
+func TestExemplarsOfTwoProviders(t *testing.T) {
+	a, b := wrapSDK(t), wrapSDK(t)
+	r := sdkmetric.NewManualReader(sdkmetric.WithProducer(spans.NewProducer(b, metricdata.CumulativeTemporality)))
+	sdkmetric.NewMeterProvider(sdkmetric.WithReader(r))
+	ctx, root := a.Tracer("a").Start(context.Background(), "root")
+	_, c := b.Tracer("b").Start(ctx, "child")
+	c.End()
+	root.End()
+	if err := a.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := exemplarsIn(t, b, r)["child"]; len(got) != 1 {
+		t.Errorf("%d exemplars, want 1", len(got))
+	}
+}

@@ -11,8 +11,10 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelprof/otelprof/internal/http/own"
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -325,4 +327,73 @@ func TestHookSeesTheRegion(t *testing.T) {
 	}
 	child.End()
 	parent.End()
+}
+
+// A delay takes as long as it did, whatever end the caller has given the span.
+func TestDelayAfterAGivenEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &recordingHook{afterEnd: func(r *spans.Span) time.Duration {
+			if r.Name() != "child" {
+				return 0
+			}
+			time.Sleep(time.Millisecond)
+			return time.Millisecond
+		}}
+		tp := wrapSDK(t, spans.WithHook(h))
+		ctx, parent := tp.Tracer("").Start(context.Background(), "parent")
+		time.Sleep(100 * time.Millisecond)
+		n := time.Now()
+		_, c := tp.Tracer("").Start(ctx, "child", trace.WithTimestamp(n.Add(-90*time.Millisecond)))
+		c.End(trace.WithTimestamp(n.Add(-80 * time.Millisecond)))
+		parent.End()
+		if r := regionOf(t, tp, "parent"); r.Total != 100*time.Millisecond || r.Self != 90*time.Millisecond {
+			t.Errorf("total %v, self %v; want 100ms, 90ms", r.Total, r.Self)
+		}
+	})
+}
+
+// A span processor that panics leaves no span that is half ended.
+func TestProcessorThatPanics(t *testing.T) {
+	tp := wrap(t, sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(panicking{})))
+	_, s := tp.Tracer("").Start(context.Background(), "x")
+	if caught(func() { s.End() }) != "boom" {
+		t.Error("the panic is gone")
+	}
+	if n := regionOf(t, tp, "x").Count; n != 1 {
+		t.Errorf("%d spans, want 1", n)
+	}
+}
+
+type panicking struct{ sdktrace.SpanProcessor }
+
+func (panicking) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (panicking) OnEnd(sdktrace.ReadOnlySpan)                     { panic("boom") }
+func (panicking) Shutdown(context.Context) error                  { return nil }
+func (panicking) ForceFlush(context.Context) error                { return nil }
+
+// Our own requests start no spans while nothing is recorded either, which the next request would
+// export.
+func TestOwnRequestsWhileIdle(t *testing.T) {
+	recorder := tracetest.NewSpanRecorder()
+	p := wrap(t, sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), spans.WithoutRecording())
+	_, s := p.Tracer("net/http").Start(own.Context(context.Background()), "POST /v1/traces")
+	s.End()
+	if n := len(recorder.Ended()); n != 0 {
+		t.Errorf("%d spans, want none", n)
+	}
+}
+
+// A child of 1970 takes all of its parent's time, and no more.
+func TestChildOf1970(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tp := wrapSDK(t)
+		ctx, parent := tp.Tracer("").Start(context.Background(), "parent")
+		_, c := tp.Tracer("").Start(ctx, "child", trace.WithTimestamp(time.Unix(0, 0)))
+		time.Sleep(10 * time.Millisecond)
+		c.End()
+		parent.End()
+		if got := regionOf(t, tp, "parent").Self; got != 0 {
+			t.Errorf("self time %v, want 0", got)
+		}
+	})
 }

@@ -156,3 +156,21 @@ func TestRoomIsTakenInAnyOrder(t *testing.T) {
 	}
 	s.leave()
 }
+
+// A span of another provider takes the room of its session's provider, which gets it back, and
+// counts by its limits.
+func TestSessionOfTwoProviders(t *testing.T) {
+	a, b := WrapTracerProvider(nil), WrapTracerProvider(nil, WithMaxSessionSpans(2))
+	defer a.Shutdown(t.Context())
+	defer b.Shutdown(t.Context())
+	ctx, root := a.Tracer("a").Start(t.Context(), "root")
+	children(ctx, a.Tracer("a"), 20)
+	children(ctx, b.Tracer("b"), 20)
+	root.End()
+	if r := onlyRecord(t, a); r.Open != 0 || len(r.Spans) != 41 || r.Dropped != 0 {
+		t.Errorf("%d open, %d spans, %d dropped, want 41 spans", r.Open, len(r.Spans), r.Dropped)
+	}
+	if a.room.Load() != 0 || b.room.Load() != 0 {
+		t.Errorf("room taken: %d and %d, want none", a.room.Load(), b.room.Load())
+	}
+}

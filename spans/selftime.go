@@ -36,14 +36,24 @@ func (c *cover) beginWait(at int64)  { c.begin(at, oneOpen) }
 
 func (c *cover) begin(at int64, counts uint64) {
 	if uint32(c.counts.Add(counts)) == 1 {
-		c.covered.Add(-at - coverBias)
+		c.covered.Add(-near(at) - coverBias)
 	}
 }
 
 func (c *cover) end(at int64) {
 	if uint32(c.counts.Add(^uint64(0))) == 0 {
-		c.covered.Add(at + coverBias)
+		c.covered.Add(near(at) + coverBias)
 	}
+}
+
+// near is a time that the bias has room for. The caller's may be any: what is more than a year
+// before the span's start, a day in 1970 say, is its start.
+func near(at int64) int64 {
+	const year, most = 1 << 55, coverBias/2 - 1<<50
+	if at < -year {
+		return 0
+	}
+	return min(at, most)
 }
 
 // open reports whether an interval is open.
@@ -58,7 +68,7 @@ func (c *cover) children() int { return int(c.counts.Load() >> 32) }
 func (c *cover) total(at int64) int64 {
 	sum := c.covered.Load()
 	pending := (coverBias/2 - 1 - sum) >> 60 // intervals opened less intervals closed, rounded
-	return sum + pending*(at+coverBias)
+	return sum + pending*(near(at)+coverBias)
 }
 
 // held is for how long a span was held up by delays in it and below: the union of their times,

@@ -211,6 +211,7 @@ func (s *Session) admit(p *TracerProvider) bool {
 	if s.root == nil && s.given.provider.Load() == nil {
 		s.given.provider.CompareAndSwap(nil, p)
 	}
+	p = s.of() // whose room and limits they are, also of another provider's span
 	n := s.begun(s.started.Add(1))
 	if n <= int64(p.maxSpans) {
 		if s.hold(p, n) {

@@ -248,22 +248,25 @@ func (r *Span) afterEnd(end, at int64) {
 	// takes it from there sees it.
 	r.end.Store(end)
 
-	left := end // when the caller's parent goes on
 	below := r.delay()
-	var inserted int64
+	var left, inserted int64 // when the caller's parent goes on, if it was held
 	if len(p.hooks.enders) != 0 {
 		if d := int64(p.hooks.afterEnd(r)); d > 0 {
 			inserted = d
 			left = now()
 			at = left
-			r.parent.hold(interval{end, left})
+			r.parent.hold(interval{left - d, left}) // which need not be behind end, that may be any time
 			if r.session != nil {
 				r.session.delay.Add(d)
 			}
 		}
 	}
 	if r.parent != nil {
-		r.parent.cover.end(left - r.parent.start)
+		r.parent.cover.end(end - r.parent.start)
+		if inserted > 0 {
+			r.parent.cover.beginWait(left - inserted - r.parent.start)
+			r.parent.cover.end(left - r.parent.start)
+		}
 		if below+inserted > 0 {
 			r.parent.addDelay(below + inserted)
 		}

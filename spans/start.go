@@ -17,15 +17,16 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		ctx = context.Background()
 	}
 	if !t.provider.recording.Load() {
+		if above := trace.SpanFromContext(ctx); isOwn(above) {
+			return ctx, above
+		}
 		next, span := t.startInner(ctx, name, opts)
 		return t.provider.startIdle(next, span)
 	}
 	above := spanIn(ctx)
 	parent, session := liveIn(above)
-	if parent == nil && session == nil {
-		if _, ours := above.(own.Span); ours {
-			return ctx, above
-		}
+	if parent == nil && session == nil && isOwn(above) {
+		return ctx, above
 	}
 	if parent != nil && t.foretells(parent, opts) {
 		start := startTime(opts)
@@ -71,6 +72,12 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 		session.begin(ctx, t.provider, r)
 	}
 	return t.begin(ctx, next, name, opts, wrapped, r)
+}
+
+// isOwn reports whether a span is that of our own requests.
+func isOwn(s trace.Span) bool {
+	_, ours := s.(own.Span)
+	return ours
 }
 
 // newLive returns the wrapper and the Span and, for a local root, the session: they are one

@@ -262,9 +262,7 @@ func (w *worker) finish(s *Session) {
 	s.queued.Store(false)
 	first := s.kept == nil
 	ended := s.finished.Swap(nil)
-	if p := s.of(); p != nil {
-		p.exemplars.offer(ended)
-	}
+	offerExemplars(ended)
 	s.leave()
 	switch {
 	case s.unwanted || !first && ended == nil:

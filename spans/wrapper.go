@@ -94,7 +94,12 @@ func (s *recordingSpan) End(opts ...trace.SpanEndOption) {
 
 func (s *recordingSpan) finish(opts []trace.SpanEndOption) {
 	s.live.beforeEnd()
+	defer s.ended(opts) // also where a span processor panics
 	s.ReadWriteSpan.End(opts...)
+}
+
+// ended follows the end of the SDK's span.
+func (s *recordingSpan) ended(opts []trace.SpanEndOption) {
 	sdk := s.live.tracer.sdk
 	end := sdk.endOf(s.ReadWriteSpan)
 	s.live.settle(sdk.nameOf(s.ReadWriteSpan), sdk.statusOf(s.ReadWriteSpan).Code)
@@ -145,8 +150,8 @@ func (s *plainSpan) End(opts ...trace.SpanEndOption) {
 func (s *plainSpan) finish(opts []trace.SpanEndOption) {
 	s.live.beforeEnd()
 	end, at := endTime(opts)
+	defer s.live.afterEnd(end, at) // also where the wrapped provider panics
 	s.Span.End(opts...)
-	s.live.afterEnd(end, at)
 }
 
 // endTime returns the time given by trace.WithTimestamp, now by default, and the time now if it was
