@@ -8,8 +8,8 @@ package ledger
 // A parent that has gone on working meanwhile, without a span, is credited with what it has not
 // saved; so this is counted, and a reported wait takes its place.
 
-// adopt notes that a span has begun below f, on another goroutine. It returns whether the region
-// is open around it: what is within a region is part of it, wherever it runs.
+// adopt notes that a span has begun below f, on another goroutine. It returns whether f is in the
+// region: what is within a region is part of it, wherever it runs, and what is beside it is not.
 func (f *Frame) adopt(s *Setting, t int64) (inside bool, turn uint32) {
 	l := f.ledger
 	l.mu.Lock()
@@ -23,7 +23,7 @@ func (f *Frame) adopt(s *Setting, t int64) (inside bool, turn uint32) {
 	l.sync(s, t)
 	f.children++
 	l.children++
-	return l.depth > 0, f.turn
+	return f.inside || f.below, f.turn
 }
 
 // TakeOver tells that the goroutine has waited, since its last event, for what the goroutine of a

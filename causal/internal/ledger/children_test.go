@@ -110,3 +110,32 @@ func TestChildThatPays(t *testing.T) {
 		t.Errorf("Debt = %d, want 0: both children are at %d, and so the parent", debt, 10*ms)
 	}
 }
+
+// Who has waited for the region itself owes nothing for it, and an operation that need not wait
+// forgets no wait.
+func TestChildrenWaitedFor(t *testing.T) {
+	const ms = 1_000_000
+	s, l := paid(t, .5), New()
+	f := l.Begin(s, 0, 1, nil, false)
+	l.Fork(s, 0).Begin(s, 0, 0, f, false).End(s, 100*ms, false)
+	if d := l.Debt(s, 100*ms); d != 0 {
+		t.Errorf("Debt = %d, want 0", d)
+	}
+	s, l = half(t), New()
+	f = l.Begin(s, 0, 1, nil, false)
+	l.Fork(s, 0).Begin(s, 0, 0, f, false).End(s, 100, false)
+	l.Acquire(s, 110, 110, &Stamp{}) // a lock that is free
+	checkSaved(t, l, s, 110, 50)
+}
+
+// What runs beside the region, below the same span, is not in it.
+func TestSiblingOfTheRegion(t *testing.T) {
+	s, l := half(t), New()
+	request := l.Begin(s, 0, 1, nil, false)
+	process := l.Begin(s, 0, 0, nil, false)
+	other := New()
+	audit := other.Begin(s, 1, 2, request, false)
+	process.End(s, 10, false)
+	audit.End(s, 101, false)
+	checkSaved(t, other, s, 101, 0)
+}

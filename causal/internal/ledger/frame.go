@@ -8,7 +8,8 @@ type Frame struct {
 	ledger *Ledger
 	used   bool
 	id     RegionID
-	inside bool   // it is of the region, or below
+	inside bool   // it is of the region, or below on another goroutine
+	below  bool   // it is below on the same one
 	turn   uint32 // of use, so that a child can tell its parent from a later span
 
 	parent     *Frame // on another goroutine, nil if there is none
@@ -40,7 +41,7 @@ func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bo
 	defer l.mu.Unlock()
 	l.event(s, t)
 	f := l.frame()
-	f.id, f.inside = id, l.setting.about(id) || inherited
+	f.id, f.inside, f.below = id, l.setting.about(id) || inherited, l.depth > 0
 	f.parent, f.parentTurn = parent, turn
 	l.enter(f.inside, t)
 	if f.inside {

@@ -63,5 +63,9 @@ func (l *Ledger) Debt(s *Setting, t int64) int64 {
 	if l.setting != s || s.growth == nil || l.depth > 0 || l.waiting {
 		return 0
 	}
+	if l.pending && l.children == 0 { // it has waited for the region itself
+		l.joinChildren(t)
+		l.last = t
+	}
 	return max(0, s.growth.At(t)-l.credit)
 }

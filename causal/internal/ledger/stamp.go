@@ -67,6 +67,10 @@ func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sync(s, ta)
+	if !l.waiting && l.pending && l.children == 0 && l.left.t <= ta { // it did not wait here, but before
+		l.joinChildren(ta)
+	}
 	l.arrived(s, ta)
 	if l.waiting {
 		l.aside += max(0, t-ta)

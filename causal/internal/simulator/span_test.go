@@ -13,6 +13,7 @@ type Span struct {
 	start     int64
 	frame     *ledger.Frame
 	inside    bool   // the region that is really shorter
+	below     bool   // a span of it on the same goroutine
 	number    uint64 // in a recording, 0 for none
 }
 
@@ -24,7 +25,7 @@ func (g *Goroutine) StartBelow(parent *Span, region ledger.RegionID) *Span {
 	w := g.world
 	c := &w.config
 	sp := &Span{goroutine: g, region: region, start: w.now}
-	sp.inside = region == c.Shorter.Region || parent != nil && parent.goroutine.inside > 0
+	sp.inside, sp.below = region == c.Shorter.Region || parent != nil && (parent.inside || parent.below), g.inside > 0
 	if sp.inside {
 		g.inside++
 	}
