@@ -43,7 +43,7 @@ func LogStart(scope string, s Span) {
 	}
 	text = append(text, ' ')
 	text = append(strconv.AppendUint(text, s.Remote, 16), ' ')
-	text = append(text, cut(s.Name)...)
+	text = append(text, Cut(s.Name)...)
 	log(context.Background(), scope, text)
 	buffers.Put(buffer)
 }
@@ -61,7 +61,7 @@ func LogEnd(scope string, id uint64, name string) {
 	text := append(buffer[:0], endMark...)
 	text = strconv.AppendUint(text, id, 16)
 	if name != "" {
-		text = append(append(text, ' '), cut(name)...)
+		text = append(append(text, ' '), Cut(name)...)
 	}
 	log(context.Background(), scope, text)
 	buffers.Put(buffer)
@@ -71,12 +71,13 @@ func LogEnd(scope string, id uint64, name string) {
 func LogProgress(name string) {
 	buffer := buffers.Get().(*[longest]byte)
 	text := append(buffer[:0], progressMark...)
-	text = append(text, cut(name)...)
+	text = append(text, Cut(name)...)
 	trace.Log(context.Background(), unsafe.String(&text[0], len(text)), "")
 	buffers.Put(buffer)
 }
 
-func cut(name string) string { return name[:min(len(name), MaxName)] }
+// Cut returns as much of a name as a mark has room for.
+func Cut(name string) string { return name[:min(len(name), MaxName)] }
 
 // log writes a message of at least one byte.
 func log(ctx context.Context, category string, message []byte) {

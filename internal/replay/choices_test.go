@@ -166,3 +166,28 @@ func TestAnEndWithoutAnExampleIsCounted(t *testing.T) {
 		t.Errorf("%.3f of the select statements had no example, want more than %.3f", x, sim.MostStrayed)
 	}
 }
+
+// Spans that begin here and end on another goroutine are not open for ever.
+func TestChoicesBehindSpansThatEndElsewhere(t *testing.T) {
+	a := newAsking()
+	a.RegionOf(trace.Region{Name: "serve"}) // stays region 0
+	const ender = 3
+	a.Running(0, ender)
+	for i := range int64(60) {
+		id := uint64(1000 + i)
+		a.now++
+		a.Open(a.now, asker, id, 0, trace.Region{Name: "job"})
+		a.now++
+		a.Close(a.now, ender, id)
+		a.asks([]int64{3, 9}[i%2] * ms)
+	}
+	p := infer.NewProgram(a.recording(t), true)
+	if len(p.Choices) == 0 {
+		t.Fatal("no choices")
+	}
+	for i, c := range p.Choices {
+		if len(c.Open) != 0 {
+			t.Fatalf("choice %d has %d open spans, want none", i, len(c.Open))
+		}
+	}
+}

@@ -130,9 +130,14 @@ func TestTasksOfSpans(t *testing.T) {
 		b.Close(at+4, 1, 1)
 	}
 	r := recorded(t, b, 300)
-	r.DropTasks(map[int32]bool{0: true, 1: true})
+	r.DropTasks(map[int32]bool{0: true, 1: true}, map[string]bool{})
 	if diff := cmp.Diff([]string{"task", "done"}, r.Points); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
+	}
+	renamed := *r
+	renamed.Events = slices.Clone(r.Events)
+	if renamed.DropTasks(map[int32]bool{0: true}, map[string]bool{"task": true}); len(renamed.Points) != 1 {
+		t.Errorf("points %v of a task with the first name of spans that were renamed, want done alone", renamed.Points)
 	}
 	for point, want := range map[string]int{"task": 3, "done": 3, "span": 3} { // the span's own ends
 		if got := visitsOf(r, point); got != want {

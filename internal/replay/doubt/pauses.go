@@ -194,12 +194,14 @@ func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 		pauses map[pausing]int
 	}
 	var open []opened
-	decided := false
+	decided, ends := false, l.Closes()
 	for k := range l.Ops {
 		o := &l.Ops[k]
 		switch o.Kind {
 		case model.OpOpen:
-			open = append(open, opened{span: o.Arg})
+			if ends[o.Arg] {
+				open = append(open, opened{span: o.Arg})
+			}
 		case model.OpClose:
 			i := slices.IndexFunc(open, func(x opened) bool { return x.span == o.Arg })
 			if i < 0 {
@@ -289,14 +291,16 @@ func settled(n int, legs []leg, x pausing) bool {
 // walk goes through the ops of a list, and reports which are pauses that are not the body of the
 // innermost span that is open.
 func (u *pauser) walk(list int32, f func(o *model.Op, x pausing, paused bool)) {
-	ops, mine := u.p.Lists[list].Ops, u.all[list]
+	ops, mine, ends := u.p.Lists[list].Ops, u.all[list], u.p.Lists[list].Closes()
 	var open []int32
 	for k := range ops {
 		o := &ops[k]
 		u.p.Rec.RestsAt(k + 1)
 		switch o.Kind {
 		case model.OpOpen:
-			open = append(open, o.Arg)
+			if ends[o.Arg] {
+				open = append(open, o.Arg)
+			}
 		case model.OpClose:
 			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.Arg })
 		}

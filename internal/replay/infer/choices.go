@@ -113,12 +113,14 @@ func choicesOf(p *model.Program, list int32, sends map[int32]bool) {
 	var sites []int32        // of statements, where they waited
 	of := map[int32]int32{}  // statements by object
 	var open []int32
-	gives := l.GivesTo()
+	gives, ends := l.GivesTo(), l.Closes()
 	for k := range l.Ops {
 		o := &l.Ops[k]
 		switch o.Kind {
 		case model.OpOpen:
-			open = append(open, o.Arg)
+			if ends[o.Arg] {
+				open = append(open, o.Arg)
+			}
 		case model.OpClose:
 			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.Arg })
 		case model.OpChoose:

@@ -77,6 +77,18 @@ type OutcomeKey struct {
 // from trace.None, which is -1 and the outcome of a timer.
 const Fresh = -2
 
+// Closes returns the spans that end on a goroutine. Others that it begins are open on it for as long
+// as is not known: one that hands requests on would have more of them from each to the next.
+func (l *List) Closes() map[int32]bool {
+	all := map[int32]bool{}
+	for k := range l.Ops {
+		if o := &l.Ops[k]; o.Kind == OpClose {
+			all[o.Arg] = true
+		}
+	}
+	return all
+}
+
 // GivesTo returns the objects that a goroutine sends to, and does not receive from: true for these,
 // false for what it receives from. A case of a select statement on one of them sends.
 func (l *List) GivesTo() map[int32]bool {

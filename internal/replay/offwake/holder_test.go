@@ -62,3 +62,25 @@ func TestHandoversAreForgotten(t *testing.T) {
 		t.Errorf("%d handovers are kept, want at most %d", n, 2*mostHandovers)
 	}
 }
+
+// A goroutine without a span that had the lock in between ends the time of the one before it.
+func TestHolderBeforeAGoroutineWithoutSpan(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	job := trace.Region{Scope: "shop", Name: "job"}
+	s := newScript(t, []string{"sync.(*Mutex).Lock", "main.handle"}, []string{"sync.(*Mutex).Unlock", "main.sweep"}, []string{"sync.(*Mutex).Unlock", "main.handle"})
+	for g := int64(1); g <= 3; g++ {
+		s.Running(0, g)
+	}
+	s.Open(0, 3, 1, 0, job)
+	s.Open(0, 1, 2, 0, order)
+	s.wait(1*ms, 2, trace.WaitMutex, 1)
+	s.wait(2*ms, 1, trace.WaitMutex, 1)
+	s.ready(30*ms, 2, 3, 2)
+	s.Start(30*ms, 2, 0)
+	s.ready(31*ms, 1, 2, 3)
+	s.Start(31*ms, 1, 0)
+	rows := rowsOf(t, s.read(40*ms), order)
+	if len(rows) != 1 || rows[0].By != job || rows[0].ByPlace != "main.sweep:7" || rows[0].Total != 29*time.Millisecond {
+		t.Errorf("rows %+v, want one wait of 29 ms for the job", rows)
+	}
+}

@@ -71,7 +71,6 @@ type walk struct {
 	serving map[int32]*request
 	free    []*request
 	served  map[int32]*tail // by region
-	marking int             // the index of the collection that is the next to end
 }
 
 // A partKey is what waits have in common that are summed up. Regions are -1 for none.
@@ -162,7 +161,11 @@ func (w *walk) event(e *trace.Event) {
 	case trace.EvReady:
 		w.end(g, e)
 		w.begin(g, e, Processor)
-	case trace.EvStart, trace.EvReturn, trace.EvEnd:
+	case trace.EvStart, trace.EvReturn:
+		w.end(g, e)
+	case trace.EvEnd:
+		w.ran(g, e.At)
+		g.running = never
 		w.end(g, e)
 	}
 }
@@ -183,6 +186,11 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 	if (e.Kind == trace.EvStart || e.Kind == trace.EvReturn) && g.request != trace.None {
 		g.running = e.At
 	}
+	if since != never && g.kind == Lock && e.Kind == trace.EvReady && e.By >= 0 { // also where it has no span: it ends another one's hold
+		by := &w.goroutines[e.By]
+		g.lock = &handover{at: e.At, by: w.within(by), place: w.places[e.Site], waited: w.places[g.site], before: by.lock.shortened()}
+		g.lock.depth = g.lock.before.deeper()
+	}
 	if since == never || g.span == trace.None || e.At <= since {
 		return
 	}
@@ -193,8 +201,6 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 	case e.Kind == trace.EvReady && e.By >= 0:
 		wait.by, wait.byPlace = w.within(&w.goroutines[e.By]), w.places[e.Site]
 		if g.kind == Lock {
-			g.lock = &handover{at: e.At, by: wait.by, place: wait.byPlace, waited: wait.where, before: w.goroutines[e.By].lock.shortened()}
-			g.lock.depth = g.lock.before.deeper()
 			wait.by, wait.byPlace = w.holder(g.lock, since)
 		}
 	}

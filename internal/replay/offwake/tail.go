@@ -14,7 +14,7 @@ import (
 // waits for is in the waker of that wait.
 type Tail struct {
 	Region   trace.Region
-	Requests int           // that began and ended within the recording
+	Requests int           // that began and ended within the recording, one at a time on a goroutine
 	Time     time.Duration // of all
 	Parts    []Part        // of all, summed up
 	Slowest  []Request     // the slowest first
@@ -87,6 +87,13 @@ func (w *walk) leave(e *trace.Event) {
 	}
 	g := &w.goroutines[w.on[e.Ref]]
 	w.ran(g, e.At)
+	if g.since != never && g.span != trace.None { // it still waits
+		place := w.places[g.site]
+		if g.kind == SystemCall || g.kind == Network || g.kind == Sleep {
+			place = w.askers[g.site]
+		}
+		w.took(g, w.id(partKey{in: w.r.Spans[g.span].Region, by: trace.None, where: place, kind: g.kind}), e.At-max(g.since, w.begun[e.Ref]))
+	}
 	g.request, g.running = trace.None, never
 	delete(w.serving, e.Ref)
 	one.time = e.At - w.begun[e.Ref]
@@ -145,12 +152,10 @@ func (w *walk) took(g *goroutine, id int32, length int64) {
 
 // collecting reports whether garbage was collected for most of a time.
 func (w *walk) collecting(from, to int64) bool {
-	all := w.r.Marking
-	for w.marking < len(all) && all[w.marking].To <= from-longestBefore {
-		w.marking++
-	}
+	all := w.r.Marking // in order, and apart from each other
+	first, _ := slices.BinarySearchFunc(all, from+1, func(c trace.Interval, at int64) int { return cmp.Compare(c.To, at) })
 	var overlap int64
-	for _, c := range all[w.marking:] {
+	for _, c := range all[first:] {
 		if c.From >= to {
 			break
 		}
@@ -158,9 +163,6 @@ func (w *walk) collecting(from, to int64) bool {
 	}
 	return 2*overlap >= to-from
 }
-
-// longestBefore is how far back a wait may have begun that ends after others that began later.
-const longestBefore = int64(10 * time.Second)
 
 // helped is for how long a goroutine did the collector's work.
 func (w *walk) helped(g *goroutine, from, to int64) (sum int64) {

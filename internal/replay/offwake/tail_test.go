@@ -93,3 +93,31 @@ func TestTailOfCollections(t *testing.T) {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
 }
+
+// Where a request ends on another goroutine its parts add up to its duration as far as its own one
+// was there.
+func TestTailOfRequestsThatEndElsewhere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		then func(s script)
+		want map[Kind]time.Duration
+	}{
+		"its goroutine ends":  {func(s script) { s.End(2000, 1) }, map[Kind]time.Duration{Running: 1000}},
+		"its goroutine waits": {func(s script) { s.wait(2000, 1, trace.WaitReceive, 1) }, map[Kind]time.Duration{Running: 1000, Receive: 98_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, []string{"runtime.chanrecv1", "main.handle"})
+			s.Running(0, 1)
+			s.Running(0, 2)
+			s.Open(1000, 1, 11, 0, order)
+			tt.then(s)
+			s.Close(100_000, 2, 11)
+			got := map[Kind]time.Duration{}
+			for _, p := range s.read(200_000).Tails[0].Slowest[0].Parts {
+				got[p.Kind] += p.For
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("parts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

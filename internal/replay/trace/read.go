@@ -88,7 +88,7 @@ func (t *Tracer) recording(rest func() error) (*Recording, error) {
 	for point := range t.counted {
 		delete(t.tasks, point)
 	}
-	rec.DropTasks(t.tasks)
+	rec.DropTasks(t.tasks, t.named)
 	rec.skipUnmarked(t.marked)
 	// A trace has GOMAXPROCS in each generation. Where it is missing, the processors on which
 	// goroutines were seen are a bound from below.
@@ -171,6 +171,7 @@ type Tracer struct {
 	regions map[int64][]int32     // open regions of runtime/trace by goroutine, the innermost last
 	tasks   map[int32]bool        // progress points that are tasks' ends
 	counted map[int32]bool        // and points that the program counts
+	named   map[string]bool       // with which spans began
 	assists map[int32]int         // goroutines that help the collector, by the index of that
 	procs   map[trace.ProcID]bool // on which a goroutine changed its state
 	whole   generation            // where the trace can be cut
@@ -179,7 +180,7 @@ type Tracer struct {
 
 // NewTracer returns a tracer that has seen nothing.
 func NewTracer() *Tracer {
-	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}, assists: map[int32]int{}}
+	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}, named: map[string]bool{}, assists: map[int32]int{}}
 }
 
 // Event takes the next event of the trace. It sets Err where that is one that it does not know; the
@@ -354,6 +355,7 @@ func (t *Tracer) log(at int64, g int32, l *trace.Log) {
 		if p, ok := t.mark[m.Span.Parent]; ok {
 			s.Parent = p
 		}
+		t.named[m.Span.Name] = true
 		ref := t.span(s)
 		t.mark[m.Span.ID] = ref
 		t.B.Add(Event{Kind: EvOpen, At: at, G: g, By: NoWaker, Ref: ref})

@@ -2,6 +2,8 @@ package trace
 
 import (
 	"slices"
+
+	"github.com/otelprof/otelprof/internal/mark"
 )
 
 // A program that uses the SDK of OpenTelemetry has each span twice in its trace: as a mark of
@@ -10,13 +12,16 @@ import (
 // are none: each query within a request would be progress of its own. Names are all that both have
 // in common.
 
-// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a span's
-// region. Whether such a span is progress shows in its parents. A task beside a region of
+// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a span: that
+// of its region, or the one it began with, which is the task's where a span is renamed. Whether such a span is progress shows in its parents. A task beside a region of
 // runtime/trace of the same name stays: such a region is no progress by itself. Tasks has the
 // numbers of points that are tasks' ends; points are numbered anew, and events changed in place.
 // TestTasksOfSpans holds it.
-func (r *Recording) DropTasks(tasks map[int32]bool) {
+func (r *Recording) DropTasks(tasks map[int32]bool, began map[string]bool) {
 	spans := map[string]bool{}
+	for name := range began {
+		spans[name] = true
+	}
 	for i := range r.Spans {
 		// A region of runtime/trace has neither an ID nor a parent, and is no root.
 		if s := &r.Spans[i]; s.ID != 0 || s.Root || s.Parent >= 0 || s.Remote != 0 {
@@ -27,7 +32,7 @@ func (r *Recording) DropTasks(tasks map[int32]bool) {
 	var points []string
 	for i, name := range r.Points {
 		kept[i] = -1
-		if !tasks[int32(i)] || !spans[name] {
+		if !tasks[int32(i)] || !spans[name] && !spans[mark.Cut(name)] {
 			kept[i] = int32(len(points))
 			points = append(points, name)
 		}
