@@ -36,6 +36,7 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 	now := time.Now()
 	if why := c.foreign(p); why != "" && c.source != a.Name && c.run.Load() != nil {
 		c.audit.add(about(p, a.Name, AuditIgnored, why)) // another source's plan is in force, of which this says nothing
+		c.hears(a)
 		return nil
 	}
 	err := refuses(p, now)

@@ -103,15 +103,18 @@ func (e AuditEvent) line() (message string, attrs []slog.Attr) {
 		slog.String("id", e.PlanID), slog.Uint64("generation", e.Generation), slog.String("hash", e.PlanHash),
 		slog.String("author", e.Author), slog.String("plan_reason", e.PlanReason), source,
 	}
+	if e.PlanID == "" { // what came was no plan
+		about = []slog.Attr{source}
+	}
 	switch e.Kind {
 	case AuditReceived, AuditStarted:
 		return "causal: plan " + string(e.Kind), about
 	case AuditIgnored:
 		return "causal: plan ignored", append(about, slog.String("reason", e.Message))
 	case AuditRejected:
-		return "causal: plan rejected", []slog.Attr{source, slog.String("error", e.Message)}
+		return "causal: plan rejected", append(about, slog.String("error", e.Message))
 	case AuditPanicked:
-		return "causal: panic", []slog.Attr{slog.String("value", e.Message), slog.String("stack", e.stack)}
+		return "causal: panic", append(about, slog.String("value", e.Message), slog.String("stack", e.stack))
 	}
 	return "causal: plan ended", append(about,
 		slog.String("state", string(e.Kind)), slog.String("reason", e.Message), slog.Duration("spent", e.Spent))

@@ -169,15 +169,22 @@ func (c *Controller) renew() {
 	defer sched.Exempt()() // it is not the program's
 	begin, w := time.Now(), rest.NewWorker(c.ending)
 	defer func() {
-		if v := recover(); v != nil {
-			otel.Handle(fmt.Errorf("causal: profile: panic: %v", v))
-		}
 		l := &c.latest
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		close(l.computing)
 		l.computing = nil
 		l.next = time.Now().Add(time.Duration(float64(time.Since(begin)-w.Rested) * (1/latestCore - 1)))
+	}()
+	c.contained(w)
+}
+
+// contained computes the profile, and goes on where that panics.
+func (c *Controller) contained(w *rest.Worker) {
+	defer func() {
+		if v := recover(); v != nil {
+			otel.Handle(fmt.Errorf("causal: profile: panic: %v", v))
+		}
 	}()
 	c.current(w)
 }
@@ -189,6 +196,6 @@ func (l *latest) end(c *Controller) {
 	asked := l.asked
 	l.mu.Unlock()
 	if asked {
-		c.current(rest.NewWorker(c.ending))
+		c.contained(rest.NewWorker(c.ending))
 	}
 }

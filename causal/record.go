@@ -51,8 +51,8 @@ func WithReplay() Option {
 // curves of [profile.ModeReplay], together with that of all other recordings. It waits while
 // another recording goes on, and ends with ctx.
 //
-// A recording that the simulation of nothing changed does not meet within 3 % has no part in the
-// numbers. Then Record takes one more, so that five calls give numbers if two of three recordings
+// A recording that the simulation of nothing changed misses by over 3 % widens the numbers, or has
+// no part in them. Then Record takes one more, so that five calls give numbers if two of three recordings
 // can be simulated; it does not take a third.
 //
 // Errors wrap [ErrRecording], and [ErrTraced] while the program has a flight recorder of its own

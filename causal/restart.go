@@ -18,11 +18,15 @@ func (c *Controller) older(a Source, p *plan.Plan) bool {
 	switch {
 	case a.Lease == 0:
 		return false
-	case !p.IssuedAt.IsZero():
+	case dated(p):
 		return p.IssuedAt.Before(began)
 	}
 	return !c.heard[a.Name] || c.before.has(p)
 }
+
+// dated reports whether it is known when a plan was written. What is still to come by this clock is
+// the time of another one.
+func dated(p *plan.Plan) bool { return !p.IssuedAt.IsZero() && !p.IssuedAt.After(time.Now()) }
 
 // refusesOlder refuses a plan from before this process: what ended the process before may have been
 // its delays. It is refused until it expires, also if the source begins anew.
@@ -70,7 +74,7 @@ func (s outlays) book(r *engine.Run, now time.Time) {
 func (c *Controller) allows(total plan.Duration, a Source, p *plan.Plan, now time.Time) plan.Duration {
 	if p.Restart && c.older(a, p) {
 		life := plan.MaxLife
-		if !p.IssuedAt.IsZero() {
+		if dated(p) {
 			life = p.ExpiresAt.Sub(p.IssuedAt)
 		}
 		total = plan.Duration(float64(total) * min(1, float64(p.ExpiresAt.Sub(now))/float64(life)))

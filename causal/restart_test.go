@@ -33,6 +33,7 @@ func TestPlanOlderThanTheProcess(t *testing.T) {
 		{"there was another one", nil, func(c *Controller) { _ = c.ApplyFrom(polled, mustParse(t, "id: other", idle)) }, nil},
 		{"written before, comes later", []string{issued(20 * time.Minute)}, func(c *Controller) { c.StopPlanFrom(polled, "there is none") }, ErrRestart},
 		{"written since", []string{issued(0)}, nil, nil},
+		{"written by a clock that is ahead", []string{issued(-10 * time.Minute)}, nil, ErrRestart},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newController(t)
@@ -47,6 +48,21 @@ func TestPlanOlderThanTheProcess(t *testing.T) {
 	c := newController(t)
 	if err := c.Apply(mustParse(t, idle, issued(20*time.Minute))); err != nil {
 		t.Errorf("Apply by the program = %v, want none", err)
+	}
+}
+
+// TestIgnoredPlanIsHeard: a source whose plan was for others while another source's ran has been
+// heard.
+func TestIgnoredPlanIsHeard(t *testing.T) {
+	c := newController(t)
+	if err := c.ApplyFrom(Source{Name: "file"}, mustParse(t, idle, "id: a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ApplyFrom(polled, mustParse(t, idle, "id: b", "target: {service: bank}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ApplyFrom(polled, mustParse(t, idle, "id: c")); err != nil {
+		t.Errorf("ApplyFrom = %v, want none", err)
 	}
 }
 

@@ -396,7 +396,7 @@ func TestPanicLatches(t *testing.T) {
 					t.Errorf("Status() = %s, %q, want aborted by a panic", s.State, s.Reason)
 				}
 				if !slices.ContainsFunc(log.take(), func(l string) bool {
-					return strings.HasPrefix(l, "ERROR causal: panic value=") && strings.Contains(l, "goroutine ")
+					return strings.HasPrefix(l, "ERROR causal: panic id=") && strings.Contains(l, " value=") && strings.Contains(l, "goroutine ")
 				}) {
 					t.Error("no record of the panic with its stack")
 				}
@@ -441,7 +441,7 @@ func TestAudit(t *testing.T) {
 			t.Error("an old plan is accepted")
 		}
 		logged("INFO causal: plan received "+about,
-			"WARN causal: plan rejected source=file p error=causal: stale plan: generation 2: must be above 3, the last one seen")
+			"WARN causal: plan rejected "+about+" error=causal: stale plan: generation 2: must be above 3, the last one seen")
 
 		short := mustParse(t, idle, "id: c", "expires_at: "+time.Now().Add(5*time.Second).UTC().Format(time.RFC3339Nano))
 		about = "id=c generation=0 hash=" + short.Hash() + " author= plan_reason= source=api"

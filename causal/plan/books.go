@@ -20,7 +20,7 @@ const (
 const (
 	// experimentBytes is what one experiment takes with the room for more behind it, pointBytes
 	// what it keeps of each progress point besides quantiles.
-	experimentBytes = 510
+	experimentBytes = 520
 	pointBytes      = 64
 	// distributionBytes is what the durations at a progress point take, for one region and
 	// speed-up.

@@ -263,6 +263,9 @@ func (run *Run) tend() {
 	run.Pace.Mark(time.Now(), time.Duration(run.Guard.Spent.Load()), run.processors)
 	if n := processors(); n != run.processors {
 		run.processors = n
+		if s, at := run.InForce().(*Scheduled); at { // the scheduler has the duty of so many as there were
+			s.Rest()
+		}
 		run.Guard.Share(n)
 	}
 	if t := clock.Now(); t-run.swept > int64(sweepEvery) {

@@ -15,9 +15,11 @@ type base struct {
 	all            reading   // both together
 	since          time.Time // the younger began
 	first          time.Duration
+	mostFailed     float64 // the share that it may rise to
 
-	// How much more often slow roots come together than by chance.
-	seconds, excess float64
+	// How much more often slow roots come together than by chance: of the seconds without delay,
+	// the sums of roots, of slow ones, and of their squares for each root.
+	seconds, roots, slow, squares float64
 }
 
 const (
@@ -25,7 +27,7 @@ const (
 	generation = 5 * time.Minute
 	grown      = 2000
 	// mostDrift is by how much the base may rise above the first: the delays themselves could be
-	// what makes the program slower, also in the arms without.
+	// what makes the program slower, or fail, also in the arms without.
 	mostDrift = 2
 	// trusted is for how many seconds roots are taken for independent before it shows whether they
 	// are.
@@ -50,6 +52,7 @@ func (b *base) learn(now time.Time, r reading) {
 	}
 	if b.first == 0 {
 		b.first = b.p99()
+		b.mostFailed = max(mostDrift*b.all.failedShare(), atMost(float64(b.all.failed), float64(b.all.durations.Count())))
 	}
 }
 
@@ -71,15 +74,30 @@ func (b *base) p99() time.Duration {
 	return p99
 }
 
+// failedShare is that of roots that fail.
+func (b *base) failedShare() float64 { return min(b.all.failedShare(), b.mostFailed) }
+
 // saw books a second without delay in which so many of all roots were slow.
-func (b *base) saw(slow, roots, share float64) {
-	if variance := roots * share * (1 - share); variance > 0 {
+func (b *base) saw(slow, roots float64) {
+	if roots > 0 {
 		b.seconds++
-		b.excess += (slow - roots*share) * (slow - roots*share) / variance
+		b.roots, b.slow, b.squares = b.roots+roots, b.slow+slow, b.squares+slow*slow/roots
 	}
 }
 
-// clumping is how many roots count as one, since what is slow comes together: 1 if it does not.
+// clumping is how many roots count as one, since what is slow comes together: 1 if it does not. It
+// is the dispersion of the seconds' shares about their mean (Pearson's chi-squared by its degrees
+// of freedom), and not about slowShare: where all are slow, also without delay, none of that is
+// chance.
 func (b *base) clumping() float64 {
-	return math.Max(1, (trusted+b.excess)/(trusted+b.seconds))
+	if b.roots == 0 {
+		return 1
+	}
+	mean := b.slow / b.roots
+	p := max(mean, slowShare)
+	if p >= 1 {
+		return 1
+	}
+	excess := (b.squares - mean*b.slow) / (p * (1 - p))
+	return math.Max(1, (trusted+excess)/(trusted+b.seconds))
 }

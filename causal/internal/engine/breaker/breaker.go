@@ -195,7 +195,7 @@ func (b *Breaker) look(now time.Time) {
 		return
 	}
 	b.began = now
-	b.base.saw(float64(b.so.slow), float64(b.so.roots), slowShare)
+	b.base.saw(float64(b.so.slow), float64(b.so.roots))
 	b.so = tally{}
 	slow, failed := b.shares()
 	b.alarms.slow.second(slow)
@@ -207,7 +207,7 @@ func (b *Breaker) look(now time.Time) {
 func (b *Breaker) shares() (slow, failed float64) {
 	all := b.base.all
 	roots := float64(all.durations.Count()) / b.base.clumping()
-	return atMost(slowShare*roots, roots), atMost(all.failedShare()*roots, roots)
+	return atMost(slowShare*roots, roots), atMost(b.base.failedShare()*roots, roots)
 }
 
 // Check returns why the breaker opens, "" if it stays closed. It is called every 100 ms, or

@@ -129,6 +129,28 @@ func TestBreakerMinSamples(t *testing.T) {
 	}
 }
 
+// Where what the delays do goes on in the placebos, from the first one, it opens all the same: roots
+// that take five times as long, or of which a fifth fails.
+func TestBreakerOpensWherePlacebosAreAlike(t *testing.T) {
+	for name, tt := range map[string]struct {
+		takes  time.Duration
+		failed int
+	}{"slow": {5 * time.Millisecond, 4}, "failing": {time.Millisecond, 40}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBreakerTest(t, rules())
+			for range 15 { // a minute
+				for _, p := range []Phase{Still, Delayed} {
+					b.Enter(b.now, p)
+					if why, _ := b.goOn(2, 200, tt.takes, tt.failed); why != "" {
+						return
+					}
+				}
+			}
+			t.Error("it stays closed for a minute")
+		})
+	}
+}
+
 // TestBreakerLearnsInPlacebos: what slowly becomes normal in the arms without delay is the new
 // base, up to twice the first.
 func TestBreakerLearnsInPlacebos(t *testing.T) {

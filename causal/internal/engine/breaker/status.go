@@ -28,7 +28,7 @@ func (b *Breaker) Status() *Status { return b.seen.Load() }
 func (b *Breaker) known() Status {
 	all := b.base.all
 	s := Status{
-		BaseRoots: all.durations.Count(), BaseP99: b.base.p99(), BaseFailed: all.failedShare(),
+		BaseRoots: all.durations.Count(), BaseP99: b.base.p99(), BaseFailed: b.base.failedShare(),
 	}
 	s.MostP99 = time.Duration(b.Rules.P99Ratio * float64(s.BaseP99))
 	if limit := time.Duration(b.Rules.P99); limit > 0 {

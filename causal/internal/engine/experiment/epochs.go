@@ -34,7 +34,7 @@ func NewEpochs(p *plan.Plan) *Epochs {
 	// A process cannot rest by what it has lost, as others would go on. So all rest for as long as
 	// it takes where a region is all of the time.
 	over := design.SlowdownLoss(e.levels, e.zeroWeight, 1)/(design.LossOfDuty*float64(p.Limits.Duty)) - 1
-	e.rest = int64(math.Ceil(float64(e.arms) * max(0, over)))
+	e.rest = int64(min(math.Ceil(float64(e.arms)*max(0, over)), float64(math.MaxInt64/2/int64(e.length)))) // of times to come
 	return e
 }
 

@@ -84,6 +84,17 @@ func TestEpochsBeforeTheFirst(t *testing.T) {
 	}
 }
 
+// However little a plan may cost, the next epoch is to come.
+func TestEpochsOfTinyDuty(t *testing.T) {
+	now := time.Now()
+	for _, duty := range []float64{1e-10, 1e-20, 1e-300} {
+		e := NewEpochs(byClock(1, duty))
+		if n := e.Next(e.Number(now)); e.Begins(n).Before(now) && e.Number(now) != n {
+			t.Errorf("duty %g: the next epoch begins %v", duty, e.Begins(n))
+		}
+	}
+}
+
 // Whatever two processes count in an epoch lies within what a third does there, where clocks are
 // 250 ms apart.
 func TestEpochsAreCountedInside(t *testing.T) {
