@@ -33,8 +33,14 @@ type Pipeline struct {
 	// ExplicitHistograms: of metrics, whether histograms are to have explicit bounds.
 	ExplicitHistograms bool
 
-	// chosen is set if no variable names the endpoint.
-	chosen bool
+	// target is the endpoint with its password.
+	target string
+}
+
+// isURL reports whether the endpoint is one of HTTP or HTTPS, which gRPC takes as well, and not a
+// name that gRPC resolves itself.
+func (p Pipeline) isURL() bool {
+	return strings.HasPrefix(p.target, "http://") || strings.HasPrefix(p.target, "https://")
 }
 
 // An Env is what the environment says about the signals.
@@ -118,13 +124,13 @@ func pipelineFromEnv(s signal) (Pipeline, error) {
 		return Pipeline{}, errExporter
 	}
 	protocol, errProtocol := protocolFromEnv(s)
-	endpoint, errEndpoint := describe(s, protocol, variable, value)
+	target, errEndpoint := targetOf(s, protocol, variable, value)
 	err := errors.Join(errExporter, errProtocol, errEndpoint)
 	if errEndpoint != nil {
 		return Pipeline{}, err
 	}
 	if s == profiles || protocol != ProtocolGRPC { // else the SDK reads the variables, and says what is wrong
-		_, errTransport := transportFromEnv(s, endpoint)
+		_, errTransport := transportFromEnv(s, target)
 		err = errors.Join(err, errTransport)
 	}
 	explicit := false
@@ -133,7 +139,7 @@ func pipelineFromEnv(s signal) (Pipeline, error) {
 		explicit, errHistograms = explicitFromEnv()
 		err = errors.Join(err, errHistograms)
 	}
-	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: endpoint, ExplicitHistograms: explicit, chosen: value == ""}, err
+	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: redacted(target), ExplicitHistograms: explicit, target: target}, err
 }
 
 func explicitFromEnv() (bool, error) {
@@ -190,8 +196,19 @@ func protocolFromEnv(s signal) (Protocol, error) {
 	}
 }
 
-// describe checks the endpoint in the variable and returns where the exporter will send.
-func describe(s signal, p Protocol, variable, value string) (string, error) {
+// redacted is a URL without its password.
+func redacted(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
+}
+
+// targetOf checks the endpoint in the variable and returns where the exporter will send. All
+// exporters are given that: the SDK's read the variables by rules of their own, of which some lose
+// what has a blank or a slash at its end, and send in clear text what https is to protect.
+func targetOf(s signal, p Protocol, variable, value string) (string, error) {
 	if value == "" {
 		return defaultEndpoint(s, p), nil
 	}
@@ -210,10 +227,12 @@ func describe(s signal, p Protocol, variable, value string) (string, error) {
 	case web:
 		if variable == "OTEL_EXPORTER_OTLP_ENDPOINT" {
 			u.Path = path.Join("/", u.Path, s.path)
+		} else if u.Path == "" { // which the SDK's options take for the usual one
+			u.Path = "/"
 		}
-		return u.Redacted(), nil
+		return u.String(), nil
 	case p == ProtocolGRPC && (scheme == "unix" || scheme == "dns" || scheme == "passthrough"):
-		return u.Redacted(), nil
+		return u.String(), nil
 	default:
 		return "", fmt.Errorf("%w: %s %q: must begin with http:// or https://", ErrConfig, variable, u.Redacted())
 	}

@@ -71,19 +71,19 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: traces", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		var o []otlptracegrpc.Option
-		if p.chosen {
-			o = append(o, otlptracegrpc.WithEndpointURL(p.Endpoint))
+		t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
+		o := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(p.target)}
+		if !p.isURL() {
+			o[0] = otlptracegrpc.WithEndpoint(p.target)
+		}
+		if t.plain {
+			o = append(o, otlptracegrpc.WithInsecure())
 		}
 		inner, err = otlptracegrpc.New(ctx, o...)
 	default:
-		t, _ := transportFromEnv(traces, p.Endpoint) // FromEnv has returned the error
+		t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
 		client = newHTTPClient(t)
-		o := []otlptracehttp.Option{otlptracehttp.WithHTTPClient(client)}
-		if p.chosen {
-			o = append(o, otlptracehttp.WithEndpointURL(p.Endpoint))
-		}
-		inner, err = otlptracehttp.New(ctx, o...)
+		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
@@ -103,19 +103,19 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: metrics", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		var o []otlpmetricgrpc.Option
-		if p.chosen {
-			o = append(o, otlpmetricgrpc.WithEndpointURL(p.Endpoint))
+		t, _ := transportFromEnv(metrics, p.target) // FromEnv has returned the error
+		o := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpointURL(p.target)}
+		if !p.isURL() {
+			o[0] = otlpmetricgrpc.WithEndpoint(p.target)
+		}
+		if t.plain {
+			o = append(o, otlpmetricgrpc.WithInsecure())
 		}
 		inner, err = otlpmetricgrpc.New(ctx, o...)
 	default:
-		t, _ := transportFromEnv(metrics, p.Endpoint) // FromEnv has returned the error
+		t, _ := transportFromEnv(metrics, p.target) // FromEnv has returned the error
 		client = newHTTPClient(t)
-		o := []otlpmetrichttp.Option{otlpmetrichttp.WithHTTPClient(client)}
-		if p.chosen {
-			o = append(o, otlpmetrichttp.WithEndpointURL(p.Endpoint))
-		}
-		inner, err = otlpmetrichttp.New(ctx, o...)
+		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
@@ -135,19 +135,20 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: logs", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		var o []otlploggrpc.Option
-		if p.chosen {
-			o = append(o, otlploggrpc.WithEndpointURL(p.Endpoint))
+		t, _ := transportFromEnv(logs, p.target) // FromEnv has returned the error
+		o := []otlploggrpc.Option{otlploggrpc.WithEndpointURL(p.target)}
+		if !p.isURL() {
+			o[0] = otlploggrpc.WithEndpoint(p.target)
+		}
+		o = append(o, otlploggrpc.WithHeaders(t.headers)) // its own reader leaves all out for one that is none
+		if t.plain {
+			o = append(o, otlploggrpc.WithInsecure())
 		}
 		inner, err = otlploggrpc.New(ctx, o...)
 	default:
-		t, _ := transportFromEnv(logs, p.Endpoint) // FromEnv has returned the error
+		t, _ := transportFromEnv(logs, p.target) // FromEnv has returned the error
 		client = newHTTPClient(t)
-		o := []otlploghttp.Option{otlploghttp.WithHTTPClient(client)}
-		if p.chosen {
-			o = append(o, otlploghttp.WithEndpointURL(p.Endpoint))
-		}
-		inner, err = otlploghttp.New(ctx, o...)
+		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithHeaders(t.headers))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)

@@ -94,10 +94,11 @@ func TestExportersDeliver(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(string(p), func(t *testing.T) {
 			r := newReceiver(t)
-			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.endpoint(p))
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.endpoint(p)+"/\n") // as variables made of secrets end
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
-			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-test=yes")
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-test=yes,")
 			t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+			t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", "false") // the endpoint's scheme decides
 			var l testutil.Log
 
 			tp, b := newTraces(t, &l)
@@ -145,6 +146,25 @@ func TestExportersDeliver(t *testing.T) {
 				t.Errorf("said %q, want nothing", got)
 			}
 		})
+	}
+}
+
+// TestEndpointThatGRPCResolves sends to a name that is no URL of HTTP.
+func TestEndpointThatGRPCResolves(t *testing.T) {
+	r := newReceiver(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.Replace(r.endpoint(ProtocolGRPC), "http://", "dns:///", 1))
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(ProtocolGRPC))
+	t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", "true")
+	var l testutil.Log
+	tp, _ := newTraces(t, &l)
+	span(tp, "a")
+	lp, _ := newLogs(t, &l)
+	emit(lp, "started")
+	if err := errors.Join(tp.Shutdown(within(t, 10*time.Second)), lp.Shutdown(within(t, 10*time.Second))); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"a", "started"}, append(r.spanNames(), r.logBodies()...)); diff != "" {
+		t.Errorf("received (-want +got):\n%s", diff)
 	}
 }
 

@@ -402,7 +402,7 @@ func TestProfilesFromEnv(t *testing.T) {
 		"SDK disabled":  {map[string]string{"OTEL_SDK_DISABLED": "true", "OTEL_PROFILES_EXPORTER": "otlp"}, Pipeline{}},
 		"default": {
 			map[string]string{"OTEL_PROFILES_EXPORTER": "otlp"},
-			Pipeline{Enabled: true, Protocol: ProtocolHTTPProtobuf, Endpoint: "http://localhost:4318/v1development/profiles", chosen: true},
+			Pipeline{Enabled: true, Protocol: ProtocolHTTPProtobuf, Endpoint: "http://localhost:4318/v1development/profiles"},
 		},
 		"base": {
 			map[string]string{"OTEL_PROFILES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint + "/base/"},
@@ -425,6 +425,7 @@ func TestProfilesFromEnv(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			c.want.target = c.want.Endpoint
 			if got != c.want {
 				t.Errorf("ProfilesFromEnv = %+v, want %+v", got, c.want)
 			}

@@ -56,7 +56,7 @@ func transportFromEnv(s signal, endpoint string) (transport, error) {
 	errs = append(errs, parseHeaders(t.headers, variable, value))
 	_, insecure := read("INSECURE")
 	scheme, _, _ := strings.Cut(endpoint, ":")
-	t.plain = scheme == "http" || scheme != "https" && strings.EqualFold(insecure, "true")
+	t.plain = scheme == "http" || scheme == "unix" || scheme != "https" && strings.EqualFold(insecure, "true")
 	var err error
 	t.tls, err = tlsFromEnv(read)
 	return t, errors.Join(append(errs, err)...)
