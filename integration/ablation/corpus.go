@@ -62,7 +62,7 @@ func readCorpus(dir string, which *regexp.Regexp) (all []program, err error) {
 	return all, nil
 }
 
-// readTruths reads lines "region speedup points lo hi", of throughput.
+// readTruths reads lines "region speedup points lo hi", of throughput; others end with a metric.
 func readTruths(file string) (all []truth, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -71,12 +71,16 @@ func readTruths(file string) (all []truth, err error) {
 	lines := bufio.NewScanner(strings.NewReader(string(text)))
 	for n := 1; lines.Scan(); n++ {
 		fields := strings.Fields(lines.Text())
-		if len(fields) != 5 || fields[0] == "#" {
+		if len(fields) < 5 || fields[0] == "#" {
 			continue
 		}
-		t := truth{region: fields[0]}
+		if _, err := strconv.ParseFloat(fields[len(fields)-1], 64); err != nil { // of a latency
+			continue
+		}
+		name := len(fields) - 4 // of one word or several
+		t := truth{region: strings.Join(fields[:name], " ")}
 		for i, to := range []*float64{&t.speedup, &t.points, &t.lo, &t.hi} {
-			if *to, err = strconv.ParseFloat(fields[i+1], 64); err != nil {
+			if *to, err = strconv.ParseFloat(fields[name+i], 64); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", file, n, err)
 			}
 		}

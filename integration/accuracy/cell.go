@@ -68,7 +68,14 @@ func (c cell) line() string {
 	if c.Withheld != "" {
 		return head + fmt.Sprintf("withheld=%q", c.Withheld)
 	}
-	return head + fmt.Sprintf("predicted=%.2f lo=%.2f hi=%.2f actual=%.2f error=%+.2f", c.Predicted, c.Lo, c.Hi, c.Actual.Value, c.error())
+	tail := fmt.Sprintf("predicted=%.2f lo=%.2f hi=%.2f actual=%.2f error=%+.2f", c.Predicted, c.Lo, c.Hi, c.Actual.Value, c.error())
+	if c.Bounded {
+		tail += " bounded"
+	}
+	if c.Unsteady {
+		tail += " unsteady"
+	}
+	return head + tail
 }
 
 // A summary is what the cells of a mode amount to.
@@ -128,8 +135,9 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// spanOf returns the median with an interval of 95 % or more: for up to 8 values that is all
-// of them, beyond it leaves out as many on each side as order statistics allow.
+// spanOf returns the median with an interval of 95 %: for up to 8 values that is all of them, which
+// is less of fewer than 6, 88 % of 4; beyond it leaves out as many on each side as order statistics
+// allow.
 func spanOf(values []float64) span {
 	n := len(values)
 	if n == 0 {

@@ -10,6 +10,12 @@ import (
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
+// A control is a question whose answer is known, and how it was answered.
+type control struct {
+	Line   string
+	Misses bool // a mode claims an effect that is none, or answers what it must withhold
+}
+
 // judge holds the predictions of a mode against what was measured.
 func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 	withheld, asked := 0, 0
@@ -26,16 +32,19 @@ func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 		}
 	}
 	if l.unclaimed(mode) {
-		l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=withholds workload=%s mode=%s withheld=%d of=%d holds=%s", l.Name, mode, withheld, asked, yes(withheld == asked)))
+		line := fmt.Sprintf("accuracy CONTROL name=withholds workload=%s mode=%s withheld=%d of=%d holds=%s", l.Name, mode, withheld, asked, yes(withheld == asked))
+		l.result.Controls = append(l.result.Controls, control{line, withheld != asked})
 	}
 	if l.Control != "" {
 		s := l.speedups[len(l.speedups)-1]
 		e := l.effect(p, mode, profile.MetricThroughput, question{l.Control, s})
 		head := fmt.Sprintf("accuracy CONTROL name=%s workload=%s mode=%s region=%s speedup=%.2f ", l.Kind, l.Name, mode, l.Control, s)
 		if !e.Known() {
-			l.result.Controls = append(l.result.Controls, head+fmt.Sprintf("withheld=%q", e.Withheld))
+			l.result.Controls = append(l.result.Controls, control{Line: head + fmt.Sprintf("withheld=%q", e.Withheld)})
 		} else {
-			l.result.Controls = append(l.result.Controls, head+nullLine("predicted", span{100 * e.Reduction, 100 * e.Lo, 100 * e.Hi}))
+			s := span{100 * e.Reduction, 100 * e.Lo, 100 * e.Hi}
+			bounded := e.Bounded && s.Lo <= 0 && s.Hi >= 0
+			l.result.Controls = append(l.result.Controls, control{head + nullLine("predicted", s), math.Abs(s.Value) > null && !bounded})
 		}
 	}
 	if l.unclaimed(mode) {
@@ -48,7 +57,7 @@ func (l *lab) judge(mode profile.Mode, p profile.Profile) {
 
 // aa is the control of the measurement itself: two arms that are alike.
 func (l *lab) aa() {
-	l.result.Controls = append(l.result.Controls, fmt.Sprintf("accuracy CONTROL name=a/a workload=%s ", l.Name)+nullLine("actual", spanOf(calm(l.null))))
+	l.result.Controls = append(l.result.Controls, control{Line: fmt.Sprintf("accuracy CONTROL name=a/a workload=%s ", l.Name) + nullLine("actual", spanOf(calm(l.null)))})
 }
 
 // null is what an effect that is none may seem to be, in percentage points.

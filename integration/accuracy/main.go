@@ -50,7 +50,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags.SetOutput(stderr)
 	mode := flags.String("mode", "", "only this `mode`: slowdown, overlap, dilation, runtime or replay; by default all but runtime, side by side")
 	only := flags.String("only", "", "only the workloads whose names match this `regexp`")
-	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, two minutes")
+	flags.BoolVar(&o.quick, "quick", false, "fewer workloads (unless -only names them) and speed-ups, five minutes")
 	flags.StringVar(&o.lab, "lab", "", "measure this `workload` in this process, for the command itself")
 	flags.StringVar(&o.peer, workloads.PeerFlag, "", "be the clients of the server at this `address`, for the command itself")
 	flags.StringVar(&o.web, workloads.WebPeerFlag, "", "be the clients of the HTTP server at this `address`, for the command itself")
@@ -146,6 +146,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(stdout, "# %s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	var cells, rebuilt []cell
+	var controls []control
 	for _, w := range o.workloads() {
 		if !o.only.MatchString(w.Name) || o.structure && len(rebuilds[w.Name]) == 0 || o.quick && !w.Short && o.only.String() == "" {
 			continue
@@ -154,7 +155,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		cells, rebuilt = append(cells, r.Cells...), append(rebuilt, r.Rebuilt...)
+		cells, rebuilt, controls = append(cells, r.Cells...), append(rebuilt, r.Rebuilt...), append(controls, r.Controls...)
 		r.print(stdout, w)
 	}
 	if o.corpus == "" {
@@ -162,20 +163,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		sumUpRebuilt(stdout, rebuilt)
 	}
 	fmt.Fprintf(stdout, "# %v\n", time.Since(began).Round(time.Second))
-	return o.holdTargets(stdout, cells)
+	if o.corpus == "" && len(cells)+len(rebuilt) == 0 {
+		return fmt.Errorf("-only %q: must match a workload that is asked about", o.only)
+	}
+	return o.holdTargets(stdout, cells, controls)
 }
 
 // sumUp prints what all cells amount to.
 func (o *options) sumUp(out io.Writer, all []cell) {
 	for _, mode := range o.modes {
 		cells := ofMode(mode, all)
-		if mode == profile.ModeReplay {
-			sumUpReplay(out, cells)
-			continue
-		}
 		if mode == profile.ModeSlowdown {
 			summarizeSlowed(cells).print(out)
 			summarizeCombined(all).print(out)
+			continue
+		}
+		cells, unsteady := steady(cells)
+		if unsteady > 0 {
+			fmt.Fprintf(out, "# %s: %d programs are left out, of which it is not known what is true\n", mode, unsteady)
+		}
+		if mode == profile.ModeReplay {
+			sumUpReplay(out, cells)
 			continue
 		}
 		s := summarize(cells, mode)
@@ -235,8 +243,8 @@ func (r result) print(out io.Writer, w workloads.Workload) {
 	for _, c := range slices.Concat(r.Cells, r.Rebuilt) {
 		fmt.Fprintln(out, c.line())
 	}
-	for _, line := range r.Controls {
-		fmt.Fprintln(out, line)
+	for _, c := range r.Controls {
+		fmt.Fprintln(out, c.Line)
 	}
 	for _, line := range r.Comments {
 		fmt.Fprintf(out, "# %s: %s\n", w.Name, line)

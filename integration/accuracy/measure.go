@@ -45,7 +45,7 @@ func thorough() settings {
 	return settings{
 		modes: []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation, profile.ModeReplay}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
 		rounds: 2, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
-		recordings: leastWindows, recording: 2 * time.Second,
+		recordings: leastWindows, recording: 2 * time.Second, builds: 4, built: time.Second,
 	}
 }
 
@@ -82,7 +82,7 @@ type result struct {
 	Cells    []cell
 	Rebuilt  []cell // answers about other builds
 	Comments []string
-	Controls []string
+	Controls []control
 }
 
 func newLab(w workloads.Workload, s settings) *lab {

@@ -95,27 +95,23 @@ func strengths(cells []cell) map[string]map[string]strength {
 }
 
 // ranked returns the number of programs in which the region predicted to bring most does, and of
-// how many: all that are asked about several regions, and of which measurements decide whether that
-// one does.
+// how many: all that have a region that surely brings less than the best.
 func ranked(cells []cell) (first, of int) {
 	for _, regions := range strengths(cells) {
-		if len(regions) < 2 {
-			continue
-		}
-		ok, decided := namesBest(regions)
-		if ok {
+		switch ok, decided := namesBest(regions); {
+		case decided && ok:
 			first++
-		}
-		if ok || decided {
+			of++
+		case decided:
 			of++
 		}
 	}
 	return first, of
 }
 
-// namesBest reports whether the region predicted to bring most does, or less than null under the
-// one that does, and whether what the two bring differs by more than measurements of both may be
-// off.
+// namesBest reports whether the region predicted to bring most does, or may by what measurements of
+// both may be off, or within null; and whether any region surely does not. Of regions predicted to
+// bring the same, the one that brings less counts.
 func namesBest(regions map[string]strength) (ok, decided bool) {
 	best := strength{predicted: math.Inf(-1), actual: math.Inf(-1)}
 	named := best
@@ -123,10 +119,16 @@ func namesBest(regions map[string]strength) (ok, decided bool) {
 		if s.actual > best.actual {
 			best = s
 		}
-		if s.predicted > named.predicted {
+		if s.predicted > named.predicted || s.predicted == named.predicted && s.actual < named.actual {
 			named = s
 		}
 	}
-	apart := best.actual - named.actual
-	return apart < null, apart > math.Hypot(best.may, named.may)
+	less := func(s strength) bool {
+		apart := best.actual - s.actual
+		return apart >= null && apart > math.Hypot(best.may, s.may)
+	}
+	for _, s := range regions {
+		decided = decided || less(s)
+	}
+	return !less(named), decided
 }

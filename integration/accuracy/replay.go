@@ -20,7 +20,6 @@ const leastWindows = 5
 func (s settings) replayed(quick bool) settings {
 	s.speedups, s.rounds, s.pairs, s.patience = []float64{0.25, 0.5, 0.75, 0.95}, 1, 2, 5*time.Second
 	s.recordings, s.recording = leastWindows, 2*time.Second
-	s.builds, s.built = 4, time.Second
 	if quick {
 		s.speedups, s.patience = []float64{0.5, 0.95}, 0
 	}

@@ -85,10 +85,10 @@ func TestNamesBest(t *testing.T) {
 		ok      bool
 		decided bool
 	}{
-		{map[string]strength{"a": {20, 21, 1}, "b": {10, 9, 1}}, true, false},
+		{map[string]strength{"a": {20, 21, 1}, "b": {10, 9, 1}}, true, true},
 		{map[string]strength{"a": {20, 9, 1}, "b": {10, 21, 1}}, false, true},
 		{map[string]strength{"a": {20, 20.5, 1}, "b": {10, 21, 1}}, true, false}, // they differ by less than matters
-		{map[string]strength{"a": {20, 19, 2}, "b": {10, 21, 1}}, false, false},  // they differ by less than was measured
+		{map[string]strength{"a": {20, 19, 2}, "b": {10, 21, 1}}, true, false},   // they differ by less than was measured
 		{map[string]strength{"a": {inf, 21, 1}, "b": {10, 9, 1}}, false, true},
 		{map[string]strength{"a": {inf, 21, 1}, "b": {inf, 9, 1}}, false, true},
 	} {

@@ -93,7 +93,7 @@ func summarizeSlowed(all []cell) (s slowedSummary) {
 		switch {
 		case c.Speedup <= profile.Near:
 			near = append(near, c)
-			if !c.Bounded {
+			if !c.Bounded && c.Withheld == "" {
 				numbers = append(numbers, c)
 			}
 			if c.Actual.Value >= matters {

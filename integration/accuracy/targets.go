@@ -21,14 +21,19 @@ const (
 // holdTargets prints whether the cells meet the targets of their mode, and returns an error that
 // names what is missed. A quick run has too few cells, and truths that are too vague, to be held to
 // them.
-func (o *options) holdTargets(out io.Writer, cells []cell) error {
-	if o.quick || o.corpus != "" {
+func (o *options) holdTargets(out io.Writer, cells []cell, controls []control) error {
+	if o.quick || o.corpus != "" || o.structure {
 		fmt.Fprintln(out, "# targets are held by a whole run alone")
 		return nil
 	}
 	var missed []string
 	for _, mode := range o.modes {
 		missed = append(missed, o.missed(mode, cells)...)
+	}
+	for _, c := range controls {
+		if c.Misses {
+			missed = append(missed, c.Line)
+		}
 	}
 	if len(missed) > 0 {
 		return fmt.Errorf("targets missed: %s", strings.Join(missed, "; "))
@@ -56,16 +61,14 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 	case profile.ModeDilation: // it stands beside the others, and is right about programs that compute
 		return nil
 	}
+	cells, _ = steady(cells)
 	s := summarize(cells, mode)
-	if s.cells == 0 {
-		return nil
-	}
 	hold("coverage", s.coverage, leastCoverage, s.coverage >= leastCoverage)
 	if mode == profile.ModeReplay && o.types == workloads.PlainTypes {
 		width := medianWidth(cells)
 		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
 		first, of := ranked(cells)
-		hold("first_ranked", float64(first), float64(of), first == of)
+		hold("first_ranked", float64(first), float64(of), first == of && of > 0)
 		return missed
 	}
 	hold("mean_abs_error", s.meanAbsError, mostMeanError, s.meanAbsError <= mostMeanError)

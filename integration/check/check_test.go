@@ -145,9 +145,9 @@ func TestEqualBuilds(t *testing.T) {
 	base, same := c.version("0"), c.version("0.0")
 	n, failed := times(1, 40), 0
 	for range n {
-		if o, status := c.check(base, same); status == 1 {
+		if o, status := c.check(base, same); status != 0 {
 			failed++
-			t.Errorf("equal builds: %+v", o.Failed)
+			t.Errorf("equal builds: status %d, %+v", status, o.Failed)
 		}
 	}
 	t.Logf("check equal failed=%d of=%d", failed, n)
@@ -165,6 +165,9 @@ func TestSlowDrift(t *testing.T) {
 		next := c.version(percent)
 		o, status := c.check(last, next)
 		t.Logf("check drift step=%s%% status=%d failed=%d", percent, status, len(o.Failed))
+		if status != 0 {
+			t.Errorf("a step of 1 %%: status %d, %+v", status, o.Failed)
+		}
 		last = next
 	}
 	o, status := c.check(base, last)

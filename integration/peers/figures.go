@@ -107,10 +107,14 @@ func (t target) holds(r result) string {
 	if t == (target{}) {
 		return "-"
 	}
+	tolerance := allocsTolerance
+	if t.deltaAllocs < 1 { // none
+		tolerance = 0
+	}
 	within := func(limit, tolerance, value float64) bool { return limit == 0 || value <= limit+tolerance }
 	if r.dropped <= maxDropped &&
 		within(t.deltaNs, 0, r.delta.ns) &&
-		within(t.deltaAllocs, allocsTolerance, r.delta.allocs) &&
+		within(t.deltaAllocs, tolerance, r.delta.allocs) &&
 		within(t.deltaBytes, 0, r.delta.bytes) &&
 		r.x >= t.x {
 		return "yes"

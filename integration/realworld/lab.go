@@ -22,7 +22,7 @@ type lab struct {
 }
 
 // try does all that was asked for with one program.
-func (l lab) try(ctx context.Context, p program) error {
+func (l lab) try(ctx context.Context, p program) (missed error) {
 	fmt.Fprintf(l.out, "\n# %s\n", p.about)
 	if p.processes() > 1 && l.mode == profile.ModeReplay { // replay is asked beside plans
 		l.mode = profile.ModeSlowdown
@@ -51,11 +51,11 @@ func (l lab) try(ctx context.Context, p program) error {
 		if (err == nil || errors.Is(err, errClaim)) && l.traces == "" && !l.truth {
 			err = errors.Join(err, l.tryVariants(ctx, p, b, binary))
 		}
-		if err != nil {
-			return err
+		if missed = errors.Join(missed, err); err != nil && !errors.Is(err, errClaim) {
+			return missed
 		}
 	}
-	return nil
+	return missed
 }
 
 // tryBuild does it with one build.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/plan"
@@ -68,6 +69,9 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 		}
 		for _, note := range a.profile.Notes {
 			fmt.Fprintf(l.out, "# %s, limits=%s: %s\n", p.name, a.limits, note)
+		}
+		if !slices.ContainsFunc(cells, func(c cell) bool { return c.withheld == "" }) {
+			errs = append(errs, fmt.Errorf("%w: %s, %s, mode %s, limits %s: all answers are withheld", errClaim, p.name, b, a.mode, a.limits))
 		}
 		fmt.Fprintln(l.out, summary(p.name, b, cells))
 		fmt.Fprintln(l.out, rank(cells))

@@ -156,6 +156,9 @@ func (p *prometheus) agrees(ctx context.Context, out io.Writer, s *process, limi
 		a, b := effect(own, profile.ModeSlowdown, s.progress, r.span, speedup), effect(metrics, profile.ModeSlowdown, s.progress, r.span, speedup)
 		if !a.Known() || !b.Known() {
 			fmt.Fprintf(out, "prometheus %s limits=%s region=%s own=%q metrics=%q\n", s.name, limits, word(r.span), a.Withheld, b.Withheld)
+			if a.Known() || b.Known() {
+				errs = append(errs, fmt.Errorf("%w: %s, limits %s: metrics and the processes must both answer, or neither", errClaim, r.span, limits))
+			}
 			continue
 		}
 		apart := 100 * math.Abs(a.Reduction-b.Reduction)
