@@ -103,7 +103,7 @@ func Append(name string, r Record) error {
 	if len(line) > maxLine {
 		return fmt.Errorf("foretold: record of %d bytes: must have at most %d", len(line), maxLine)
 	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return fmt.Errorf("foretold: %w", err)
 	}
@@ -111,7 +111,14 @@ func Append(name string, r Record) error {
 		_ = f.Close()
 		return fmt.Errorf("foretold: %s: must have at most %d bytes: move it away for a new one", name, MaxBytes)
 	}
-	_, err = f.Write(append(line, '\n')) // one write, so that no other process comes in between
+	line = append(line, '\n')
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' { // a process ended, or the disk was full
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	_, err = f.Write(line) // one write, so that no other process comes in between
 	return errors.Join(err, f.Close())
 }
 

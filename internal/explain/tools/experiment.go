@@ -111,7 +111,7 @@ func experiment(ctx context.Context, api API, a experimentArguments) (string, er
 		return "", err
 	}
 	var out page
-	out.line("state %s: callers of %s are held for a tenth and a third of what that takes itself, in some windows and not in others", now.Status.State, strings.Join(names, ", "))
+	out.line("state %s: callers of %s are held for 10 and 30 %% of what that takes itself, in some windows and not in others", now.Status.State, strings.Join(names, ", "))
 	out.line("cost at most: %s", c.Cost)
 	out.line("It ends by itself after %.3g minutes. Ask whatif or rank in 10 s to a minute; stop ends it before.", cmp.Or(a.Minutes, usualMinutes))
 	return out.String(), nil

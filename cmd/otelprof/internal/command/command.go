@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -150,23 +151,31 @@ func (c *Call) ArgOr(place int, name, flag string) (string, error) {
 	return cmp.Or(flag, c.Arg(place)), nil
 }
 
-// OutputTo calls write with the file, or with standard output for "-" and "". A file that could not
-// be written whole is removed, unless it is a device or the like.
-func (c *Call) OutputTo(file string, write func(io.Writer) error) (err error) {
+// OutputTo calls write with the file, or with standard output for "-" and "". A file that cannot be
+// written whole stays as it was.
+func (c *Call) OutputTo(file string, write func(io.Writer) error) error {
 	if file == "" || file == "-" {
 		return write(c.Stdout)
 	}
-	before, errBefore := os.Lstat(file)
-	f, err := os.Create(file)
+	mode := fs.FileMode(0o644)
+	// What is no regular file, as a link or a device, is written in place.
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		f, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	} else if err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err = errors.Join(err, f.Close()); err != nil && (errBefore != nil || before.Mode().IsRegular()) {
-			err = errors.Join(err, os.Remove(file))
-		}
-	}()
-	return write(f)
+	if err := errors.Join(write(f), f.Chmod(mode), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), file)
 }
 
 // ExitStatus is the status of a command that was run in place of this one. It has printed what

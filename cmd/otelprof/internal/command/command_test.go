@@ -25,6 +25,32 @@ func TestOutputToRemovesFilesOnly(t *testing.T) {
 	}
 }
 
+// A file is replaced as a whole, or stays as it was.
+func TestOutputToReplacesFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("disk full")
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{{failed, "old"}, {nil, "new"}} {
+		err := new(Call).OutputTo(file, func(w io.Writer) error {
+			_, err := io.WriteString(w, "new")
+			return errors.Join(err, tt.err)
+		})
+		text, errRead := os.ReadFile(file)
+		info, errStat := os.Stat(file)
+		if !errors.Is(err, tt.err) || errors.Join(errRead, errStat) != nil || string(text) != tt.want || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v: %q, %v, %v; want %q", tt.err, text, err, errStat, tt.want)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v: want the file alone", left, err)
+	}
+}
+
 func TestUnknownCommand(t *testing.T) {
 	run := func(*Call) error { return nil }
 	c := &Command{Name: "p", Sub: []*Command{{Name: "report", Run: run}, {Name: "top", Run: run}, {Name: "stacks", Sub: []*Command{{Name: "show", Run: run}}}}}

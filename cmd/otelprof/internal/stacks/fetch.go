@@ -69,7 +69,9 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 		}
 		query.Set("format", "pprof")
 	}
-	if !query.Has("seconds") {
+	if asked, err := strconv.Atoi(query.Get("seconds")); err == nil && asked >= 1 && asked <= 3600 { // the address has its own
+		seconds = asked
+	} else {
 		query.Set("seconds", strconv.Itoa(seconds))
 	}
 	u.RawQuery = query.Encode()

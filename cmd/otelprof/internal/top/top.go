@@ -25,7 +25,7 @@ var Command = &command.Command{
 	Short: "Show the regions of a running program, live",
 	Long: `
 The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:8080, or otelprof.WithViewer. Its URL, or HOST:PORT,
-is by default that in OTELPROF_URL, or http://127.0.0.1:8080. All figures are those of the window: the last ten seconds, the last minute, or since the program started. Keys: q
+is by default that in OTELPROF_URL, or http://127.0.0.1:8080. Figures but ipc and effect are those of the window: the last ten seconds, the last minute, or since the program started. Keys: q
 ends, s sorts by the next column, r by the one before, w steps through the windows, / filters by
 name, space holds still. Where standard output is no terminal, one table is printed, and what it
 shows is since the start unless -window says otherwise.
@@ -101,6 +101,9 @@ func (f topFlags) check() error {
 	return nil
 }
 
+// errInterrupted is that of a table that has no end of its window.
+var errInterrupted = errors.New("interrupted before the end of the window")
+
 // printTop prints one table: two polls, so that there are rates, as far apart as the window is
 // long.
 func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlags) error {
@@ -111,12 +114,12 @@ func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlag
 	}
 	select {
 	case <-ctx.Done():
-		return nil
+		return errInterrupted
 	case <-time.After(max(*f.interval, window.length)):
 	}
 	second, err := client.poll(ctx)
 	if ctx.Err() != nil {
-		return nil
+		return errInterrupted
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", *f.url, err)

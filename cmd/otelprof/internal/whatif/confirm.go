@@ -73,7 +73,7 @@ func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profil
 	if err != nil {
 		return p, err
 	}
-	fmt.Fprintf(w.Stderr, "confirm: callers of %s will be held for a tenth and a third of what that takes itself, in some windows and not in others, for %v at most. %s\n",
+	fmt.Fprintf(w.Stderr, "confirm: callers of %s will be held for 10 and 30 %% of what that takes itself, in some windows and not in others, for %v at most. %s\n",
 		c.names(), w.wait, cost)
 	if err := c.viewer.Push(ctx, document, nil, false); err != nil {
 		return p, err

@@ -44,7 +44,7 @@ any offset, and run at other rates: requests and answers bound by how much, whic
 same is done with traces of the same time.
 
 With -confirm a running program is asked for slow-downs of the regions that seem to matter most, three at most: their callers
-are held for a tenth and a third of what they take themselves, in some windows and not in others, until that confirms the answer,
+are held for 10 and 30 % of what they take themselves, in some windows and not in others, until that confirms the answer,
 contradicts it, or -wait is over. It takes the token, and a program that has opted in to experiments. What it costs at most is printed before
 it begins.
 
