@@ -256,7 +256,7 @@ func WithAllowed(a plan.Allowed) Option {
 	return optionFunc(func(c config) config { c.allowed = &a; return c })
 }
 
-// WithoutReplay switches recordings off: 3 s of the scheduler's events, a minute apart at most,
+// WithoutReplay switches recordings off: up to 3 s of the scheduler's events, each 1 to 5 minutes,
 // from which replay computes what a faster span would change, see [causal.WithReplay].
 // [causal.Controller.Record] still makes one. Default: on, unless OTELPROF_REPLAY is off.
 func WithoutReplay() Option {

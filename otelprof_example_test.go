@@ -17,14 +17,12 @@ import (
 func ExampleWrap() {
 	defer otel.SetTracerProvider(otel.GetTracerProvider())
 
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
 	tp := sdktrace.NewTracerProvider() // with your exporters, sampler and resource
 	prof, err := otelprof.Wrap(tp)     // in place of otel.SetTracerProvider(tp)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer prof.Shutdown(ctx) // with a deadline
+	defer prof.Shutdown(context.Background()) // with a deadline: see below
 
 	_, span := otel.Tracer("shop").Start(context.Background(), "checkout")
 	span.End()
