@@ -259,8 +259,10 @@ func TestSparedWorkVisitsNothing(t *testing.T) {
 
 // Slow-downs that are simulated have the bounds of other programs, however few steps are left.
 func TestHoldHasItsBounds(t *testing.T) {
-	c := cachedService{clients: 1, use: 4 * ms, load: 40 * ms, even: true,
-		stale: func(s *cachedState, _, _ int, at int64) bool { return at >= s.loaded+100*ms }}
+	c := cachedService{
+		clients: 1, use: 4 * ms, load: 40 * ms, even: true,
+		stale: func(s *cachedState, _, _ int, at int64) bool { return at >= s.loaded+100*ms },
+	}
 	rec, before := c.record(t)
 	c.use *= 1.3
 	_, after := c.record(t)
