@@ -14,8 +14,9 @@
 //
 // In mode slowdown a plan of a minute or more (-plan) runs twice, without limits and with those by
 // default. A line "cost" has the throughput and the p99 before, during and after it; mode=combined
-// is the answer of recordings within what the plan with default limits allows; and a line "rank"
-// has the region with the largest answer, and the one that brings most.
+// is the answer of recordings within what the plan with default limits allows, and of several
+// processes that of joined recordings alone; and a line "rank" has the region with the largest
+// answer, and the one that brings most.
 //
 // # The programs
 //
