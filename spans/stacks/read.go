@@ -109,7 +109,7 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must not be negative", ErrFormat, i, w.Samples, w.Nanos)
 		}
 		if w.Samples > math.MaxInt64-sum.Samples || w.Nanos > math.MaxInt64-sum.Nanos {
-			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must be at most %d with those before", ErrFormat, i, w.Samples, w.Nanos, math.MaxInt64)
+			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must be at most %d with those before", ErrFormat, i, w.Samples, w.Nanos, int64(math.MaxInt64))
 		}
 		sum.add(w)
 		stack = stack[:0]
