@@ -3,7 +3,7 @@
 import { request } from "./api.mjs";
 import { command, figure, ranking, rankingRow } from "./causalparts.mjs";
 import { metricName, planCommand, planDraft, unseenText, whyEmpty } from "./causalwords.mjs";
-import { columnsOf, isThroughput, modes, questionsOf } from "./curves.mjs";
+import { columnsOf, isThroughput, modes, plainName, questionsOf } from "./curves.mjs";
 import { button, empty, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
 import { marker } from "./plot.mjs";
 import { experimentsBox } from "./experiments.mjs";
@@ -103,7 +103,7 @@ export function causalView(context) {
     const some = all.some((q) => q.answer.verdict !== "withheld");
     const unique = (values) => [...new Set(values)].sort();
     const points = unique(all.map((q) => q.progress));
-    const planned = plan.plan?.progress?.map((p) => p.span).find((p) => points.includes(p));
+    const planned = plan.plan?.progress?.map((p) => plainName(p.span)).find((p) => points.includes(p));
     const busy = profile.recorded?.progress?.map((p) => p.progress).find((p) => points.includes(p));
     const atPoint = progress.offer(points, planned ?? busy ?? all[0]?.progress ?? "*", (v) => v);
     const here = all.filter((q) => !atPoint || q.progress === atPoint);

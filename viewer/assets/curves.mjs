@@ -69,7 +69,7 @@ function pointOf(e, metric, mode) {
   const ends = [changeOf(metric, e.lo), changeOf(metric, e.hi)];
   const [lo, hi] = isThroughput(metric) ? ends : ends.reverse();
   return {
-    speedup: e.speedup, reduction: e.reduction, verdict: e.verdict, loose: e.loose === true, delayed: mode === "slowdown", bounds: [e.lo, e.hi], change: changeOf(metric, e.reduction), error: errorOf(metric, e.reduction, e.std_err), lo, hi,
+    speedup: e.speedup, reduction: e.reduction, verdict: e.verdict, loose: e.loose === true, confirmed: e.confirmed === true, delayed: mode === "slowdown", bounds: [e.lo, e.hi], change: changeOf(metric, e.reduction), error: errorOf(metric, e.reduction, e.std_err), lo, hi,
     samples: e.samples, outliers: e.outliers, withheld: e.withheld ?? null, warnings: e.warnings ?? [],
   };
 }
@@ -80,6 +80,9 @@ function label(questions) {
   for (const q of questions) scopes.set(q.name, (scopes.get(q.name) ?? new Set()).add(q.scope));
   for (const q of questions) q.label = scopes.get(q.name).size > 1 && q.scope ? `${q.name} (${q.scope})` : q.name;
 }
+
+/** plainName is what a pattern without * and ? stands for: "GET \\*" for "GET *". */
+export const plainName = (pattern) => pattern.replace(/\\([\\*?])/g, "$1");
 
 /** measured returns the points that have a number. */
 export const measured = (curve) => curve.points.filter((p) => !p.withheld);

@@ -51,7 +51,7 @@ export function percent(part) {
   if (p === 0) return "0 %";
   if (p < 0.1) return "<0.1 %";
   if (p > 99.9 && p < 100) return ">99.9 %";
-  return `${p >= 9.95 ? Math.round(p) : p.toFixed(1)} %`;
+  return `${p >= 9.95 && !(p >= 99.5 && p < 100) ? Math.round(p) : p.toFixed(1)} %`;
 }
 
 /** change writes a part of one with its sign and one digit: "+11.2 %", "−3.0 %". */

@@ -10,7 +10,7 @@ import { change, duration, percent, plural } from "./format.mjs";
 import { busiest, cpuPart, findingOf, goalText, goalsOf, rowsOf, spread } from "./overviewrows.mjs";
 import { calibrationText, outcomeText, verdictOf } from "./outcomewords.mjs";
 import { conditionsText, recordingText } from "./recordingwords.mjs";
-import { noRegion, onCPU } from "./regions.mjs";
+import { known, noRegion, onCPU } from "./regions.mjs";
 import { linear } from "./scale.mjs";
 
 const ways = { slowdown: "experiment", overlap: "experiment", dilation: "experiment", replay: "recordings" };
@@ -134,7 +134,7 @@ export function overviewView(context) {
     if (!region || next.dataset.of === of) return;
     next.dataset.of = of;
     const name = encodeURIComponent(region.name);
-    next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}` }, "durations and waits"), ", the ",
+    next.replaceChildren("Why is it slow? See its ", h("a", { href: `#/regions?q=${name}&scope=${encodeURIComponent(region.scope)}` }, "durations and waits"), ", the ",
       h("a", { href: `#/sessions?name=${name}&whole=1` }, "slowest requests"), " with it",
       ...(goal ? [", ", h("a", { href: `#/regions?q=${encodeURIComponent(goal.progress)}` }, `why the slowest ${goal.progress} are slow`)] : []),
       ...(hasStacks() ? [", or its ", h("a", { href: `#/stacks/${name}?scope=${encodeURIComponent(region.scope)}` }, "call stacks")] : []), ". ", confirm, price);
@@ -169,7 +169,7 @@ export function overviewView(context) {
 /** overviewRow is one region: how hot it is, and how much it matters. */
 function overviewRow({ row: first }) {
   const { name, scope } = first.region;
-  const region = `#/regions?q=${encodeURIComponent(name)}`;
+  const region = `#/regions?q=${encodeURIComponent(name)}&scope=${encodeURIComponent(scope)}`;
   const label = h("span", { class: "name-text" });
   const time = h("span", { class: "meter-fill" });
   const share = h("span", { class: "figure-text" });
@@ -207,8 +207,8 @@ function overviewRow({ row: first }) {
       time.style.setProperty("width", `${Math.min(100, (100 * row.region.self_share) / axis.most)}%`);
       setAttr(time, "data-cut", row.region.self_share > axis.most || null);
       setText(share, percent(row.region.self_share));
-      setText(p99, duration(row.region.p99_ns));
-      setText(p50, `p50 ${duration(row.region.p50_ns)}`);
+      setText(p99, known(row.region, row.region.p99_ns));
+      setText(p50, `p50 ${known(row.region, row.region.p50_ns)}`);
       setText(cpu, onCPU(row.region.pmu)[1] || "–");
       const onIt = cpuPart(row.region);
       setText(part, onIt === null ? "" : `${percent(onIt)} of a span`);
@@ -219,7 +219,7 @@ function overviewRow({ row: first }) {
       track.hidden = !p;
       setText(effect, p ? numberText(p) : "–");
       setText(why, p ? `${signs[row.verdict]} ${row.why}` : row.why);
-      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${row.answer.confirmed ? "recordings, confirmed by experiment" : ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${(o.loose ? interval(o) : change(o.change)).replace(" ", "\u00a0")}`)].join("; ")}` : "");
+      setText(mode, p ? ` · ${axis.mixed ? `${percent(p.speedup)} faster, ` : ""}${[`by ${p.confirmed ? "recordings, confirmed by experiment" : ways[row.answer.mode]}`, ...row.others.map(([m, o]) => `${ways[m]}: ${(o.loose ? interval(o) : change(o.change)).replace(" ", "\u00a0")}`)].join("; ")}` : "");
       disagrees.hidden = !row.question?.disagree;
       if (row.question) disagrees.title = disagreement(row.question);
       if (p) place(p, axis.range);

@@ -1,6 +1,6 @@
 // Regions beside what the causal profile says of them, ranked by that. No access to the page.
 
-import { isThroughput, measured, questionsOf, rankOf } from "./curves.mjs";
+import { isThroughput, measured, plainName, questionsOf, rankOf } from "./curves.mjs";
 import { briefly, metricName, reasons, verdictText } from "./causalwords.mjs";
 import { percent } from "./format.mjs";
 
@@ -13,7 +13,7 @@ export function goalsOf(profile, plan, root = "") {
     const key = JSON.stringify([q.progress, q.metric]);
     if (!goals.has(key)) goals.set(key, { key, progress: q.progress, metric: q.metric });
   }
-  const planned = (g) => (plan?.progress ?? [{ span: root }]).some((p) => p.span === g.progress);
+  const planned = (g) => (plan?.progress ?? [{ span: root }]).some((p) => plainName(p.span) === g.progress);
   const isOpen = (g) => profile.recorded?.progress?.some((p) => p.progress === g.progress && p.loop === "open") ?? false;
   const rank = (g) => 2 * !planned(g) + (isThroughput(g.metric) === isOpen(g)); // in an open loop throughput cannot change
   return [...goals.values()].sort((a, b) => rank(a) - rank(b)); // stable
@@ -151,7 +151,7 @@ export function findingOf(goal, goals, at) {
 function noneIsSure(known, goal) {
   if (known.length === 0) return [];
   if (known.every((r) => r.nothing)) return [`No measured region would change ${goalText(goal)}: what limits it is not among them.`];
-  const [first] = known.filter((r) => !r.question.isPoint && !r.nothing).sort((a, b) => b.point.reduction - a.point.reduction);
+  const [first] = known.filter((r) => !r.question.isPoint && !r.nothing && r.verdict !== "hurts").sort((a, b) => b.point.reduction - a.point.reduction);
   if (!first) return [`It is not known yet what would improve ${goalText(goal)}.`];
   const range = `${percent(first.point.speedup)} faster, it would ${rangeText(first.point, goal)}`;
   return [first.answer.leads ? `${first.label} matters most for ${goalText(goal)}; how much is not clear yet.` : `What would improve ${goalText(goal)} is not clear yet: perhaps ${first.label}.`,

@@ -4,7 +4,7 @@ import { ApiError, request } from "./api.mjs";
 import { eventText, isBad, newestFirst, whoText } from "./auditwords.mjs";
 import { gauges, levelOf } from "./breakerwords.mjs";
 import { handoverText } from "./causalwords.mjs";
-import { button, h, keyed, once, setAttr, setText } from "./dom.mjs";
+import { button, h, isSaved, keyed, once, setAttr, setText } from "./dom.mjs";
 import { clock, count, dateTime, plural, until } from "./format.mjs";
 import { planEditor } from "./planeditor.mjs";
 import { recordingText } from "./recordingwords.mjs";
@@ -66,7 +66,7 @@ export function statusBar(context) {
       const wantsToken = err instanceof ApiError && err.status === 401;
       if (wantsToken) {
         sessionStorage.removeItem(tokenKey);
-        wanted = () => send(method, body);
+        wanted = method === "PUT" ? editor.sendOff : () => send(method);
         ask.hidden = false;
         token.focus();
       }
@@ -127,7 +127,7 @@ export function statusBar(context) {
     setAttr(sign, "data-state", status.enabled ? status.state : "idle");
     setText(reason, status.reason || (status.enabled ? meaning : "the application has not opted in to experiments"));
     setAttr(reason, "title", status.since && new Date(status.since).getTime() > 0 ? `since ${dateTime(status.since)}` : null);
-    stop.hidden = !["running", "waiting"].includes(status.state);
+    stop.hidden = isSaved() || !["running", "waiting"].includes(status.state);
     show("Recordings", recordingText(status.recording));
     show("Experiment", status.experiment || (status.state === "running" ? "between two" : ""));
     keyed(limits, plan ? gauges(status) : [], (g) => g.label, gauge);

@@ -2,7 +2,7 @@
 
 import { ApiError, request } from "./api.mjs";
 import { writing } from "./auditwords.mjs";
-import { button, copyButton, h, setAttr, setText } from "./dom.mjs";
+import { button, copyButton, h, isSaved, setAttr, setText } from "./dom.mjs";
 import { plural } from "./format.mjs";
 
 const pause = 300; // ms without a key before the process is asked
@@ -11,10 +11,7 @@ const pause = 300; // ms without a key before the process is asked
 export function planEditor(apply) {
   const text = h("textarea", { rows: 20, spellcheck: "false", "aria-label": "Plan document", "aria-describedby": "plan-verdict", oninput: () => { touched = true; later(); } });
   const verdict = h("p", { class: "plan-verdict", id: "plan-verdict", role: "status" });
-  const send = button("Apply this plan", { class: "primary", disabled: true, onclick: async () => {
-    await check(); // it may have expired meanwhile, and what is no plan ends the one in force
-    if (!send.disabled) apply(text.value);
-  } });
+  const send = button("Apply this plan", { class: "primary", disabled: true, onclick: () => sendOff() });
   const anew = button("Write a new one", { class: "quiet", onclick: () => { touched = false; fill(); } });
   const how = h("p", { class: "note" });
   const summary = h("summary", {}, "Write a plan"); // until it is known whether this page may send one
@@ -33,7 +30,13 @@ export function planEditor(apply) {
     check();
   }
 
+  async function sendOff() {
+    await check(); // it may have expired meanwhile, and what is no plan ends the one in force
+    if (!send.disabled) apply(text.value);
+  }
+
   function later() {
+    asked++;
     send.disabled = true;
     clearTimeout(timer);
     timer = setTimeout(check, pause);
@@ -86,13 +89,14 @@ export function planEditor(apply) {
 
   return {
     el,
+    sendOff,
     /** offer tells how to write a plan for this program, and whether this page may send it. */
     offer(make, { enabled, replaceable }) {
       draft = make;
       takes = replaceable;
       if (el.open && !text.value) fill(); // it was opened before anything was known
       send.hidden = !replaceable;
-      el.hidden = !enabled;
+      el.hidden = isSaved() || !enabled;
       setText(summary, replaceable ? "Start an experiment" : "Write a plan");
       setText(how, writing(replaceable));
     },

@@ -78,7 +78,7 @@ export function regionsView(context) {
     const widest = Math.max(...regions.map((r) => r.self_share), 1e-9);
     keyed(bodies, rows, idOf, regionRow, 2); // behind the caption and the head
     for (const part of bodies.keyedParts.values()) part.scale(widest);
-    const [only] = state.asked ? (rows.length > 1 ? rows.filter((r) => r.name === state.filter) : rows) : [];
+    const [only] = state.asked ? (rows.length > 1 ? rows.filter((r) => r.name === state.filter && r.scope === (context.query.get("scope") ?? r.scope)) : rows) : [];
     if (only) bodies.keyedParts.get(idOf(only)).show();
     state.asked = false;
     setText(shown, wanted ? `${count(rows.length)} of ${plural(regions.length, "region")}` : plural(regions.length, "region"));
@@ -220,7 +220,7 @@ function details(r, { bins, states, cumulative, waits, ...reading }, schedule) {
       fact("Errors", count(r.errors)),
       fact("Self time", `${duration(r.self_ns)} of ${duration(r.total_ns)}`),
       fact("Mean", duration(r.mean_ns)),
-      fact("Min … max", `${duration(r.min_ns)} … ${duration(r.max_ns)}`),
+      fact("Min … max", `${known(r, r.min_ns)} … ${known(r, r.max_ns)}`),
       percentiles.map(([key, label]) => fact(label, [known(r, r[`${key}_ns`]), off(r[`${key}_ns`])])),
       r.pmu && fact("Counted", `${plural(r.pmu.spans, "span")}${r.pmu.invalid ? `, ${count(r.pmu.invalid)} without result` : ""}; of one, on average:`),
       r.pmu?.means.map((m) => fact(m.name.replaceAll("_", " "), amount(m.mean, m.unit))),
@@ -230,13 +230,13 @@ function details(r, { bins, states, cumulative, waits, ...reading }, schedule) {
 }
 
 /** known writes a percentile; a region that only an execution trace tells of has none. */
-const known = (r, ns) => (r.max_ns > 0 || r.count === 0 || r.total_ns === 0 ? duration(ns) : "–");
+export const known = (r, ns) => (r.max_ns > 0 || r.count === 0 || r.total_ns === 0 ? duration(ns) : "–");
 
 function drawCards(el, data, openRegion) {
   const { regions } = data;
   const top = regions[0];
   const often = regions.filter((r) => r.count >= 100 && r.p50_ns > 0);
-  const tail = best(often.length ? often : regions, (r) => r.p99_ns / Math.max(r.p50_ns, 1));
+  const tail = best(often.length ? often : regions.filter((r) => r.max_ns > 0), (r) => r.p99_ns / Math.max(r.p50_ns, 1));
   const failing = best(regions.filter((r) => r.errors > 0), (r) => r.errors);
   const list = [
     top && { label: "Most time is spent in", name: top.name, value: `${percent(top.self_share)} of all self time`, go: () => openRegion(top) },

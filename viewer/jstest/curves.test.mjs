@@ -125,3 +125,9 @@ test("bounds hold zero, see ten points at least, and are not pressed flat by an 
   const latency = of(effect(0.5, 0, 0), "latency_p50");
   assert.deepEqual([latency.lo, latency.hi].map((v) => +v.toFixed(3)), [-0.075, 0.025]);
 });
+
+test("only a confirmed number is called so", () => {
+  const e = (speedup, more) => ({ speedup, reduction: speedup, lo: speedup, hi: speedup, samples: 1, outliers: 0, verdict: "helps", ...more });
+  const [q] = questionsOf({ curves: [{ mode: "replay", region: { scope: "", span: "a" }, progress: "p", metric: "throughput", verdict: "helps", evidence: "simulated and confirmed", effects: [e(0.1, { confirmed: true }), e(0.25)] }] });
+  assert.deepEqual(q.answer.points.map((p) => p.confirmed), [true, false]);
+});

@@ -207,3 +207,13 @@ test("the unit of work is not ranked as helping itself", () => {
   const { verdict, why, point } = named("POST /orders", rows);
   assert.deepEqual([verdict, why, point], ["unasked", "is the unit of work itself", null]);
 });
+
+test("what hurts is not what would perhaps improve", () => {
+  const curves = [curve("price cart", [effect(0.25, 0)], { verdict: "none" }), curve("log", [effect(0.25, -0.2)], { verdict: "hurts" })];
+  assert.doesNotMatch(sentences(rowsOf(regions, { curves }, orders), orders).join(" "), /perhaps log/);
+});
+
+test("a planned goal may have a star in its name", () => {
+  const p = { curves: [curve("a", [effect(0.25, 0.5)], { progress: "search" }), curve("a", [effect(0.25, 0.1)], { progress: "GET /static/*" })] };
+  assert.equal(goalsOf(p, { progress: [{ span: "GET /static/\\*" }] })[0].progress, "GET /static/*");
+});

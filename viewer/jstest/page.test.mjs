@@ -132,3 +132,63 @@ test("a link opens the region of that very name, and a failed request leaves wha
   await show(2);
   assert.equal(open.children[1].textContent, drawn);
 });
+
+const regionOf = (scope, self_ns, more = {}) => ({ scope, name: "read", kind: "internal", count: 1, errors: 0, self_ns, self_share: 0.5, total_ns: 1, mean_ns: 1, min_ns: 1, max_ns: 1, p50_ns: 1, p90_ns: 1, p99_ns: 1, p999_ns: 1, relative_error: 0, ...more });
+
+test("a link opens the region of its scope", () => {
+  install({ "regions/distribution": { bins: [] } });
+  const view = regionsView({ query: new URLSearchParams({ q: "read", scope: "db" }), remember() {} });
+  view.render({ regions: [regionOf("shop", 9), regionOf("db", 1)], dropped: {}, relative_error: 0 });
+  const rows = view.el.all().filter((e) => e.tag === "tbody" && e.children[1]?.getAttribute("class") === "detail");
+  assert.deepEqual(rows.map((e) => e.children[1].hidden), [true, false]);
+});
+
+test("percentiles that are not known have no card", () => {
+  install();
+  const view = regionsView({ query: new URLSearchParams(), remember() {} });
+  const none = { min_ns: 0, p50_ns: 0, p90_ns: 0, p99_ns: 0, p999_ns: 0, max_ns: 0 };
+  view.render({ regions: [regionOf("", 9, { ...none, total_ns: 9, count: 9 })], dropped: {}, relative_error: 0 });
+  assert.doesNotMatch(view.el.textContent, /Longest tail/);
+});
+
+test("saved data can stop nothing", () => {
+  install();
+  document.body.dataset.saved = "true";
+  const bar = statusBar({ refresh() {} });
+  bar.render({ plan: { id: "a", expires_at: "2026-01-01T00:00:00Z" }, status: { enabled: true, state: "running" }, replaceable: true }, { curves: [] });
+  bar.editor.offer(() => "", { enabled: true, replaceable: true });
+  const stop = bar.el.all().find((e) => e.tag === "button" && e.textContent === "Stop all experiments");
+  assert.deepEqual([stop.hidden, bar.editor.el.hidden], [true, true]);
+  delete document.body.dataset.saved;
+});
+
+test("a token goes with the plan that is shown, and what is typed meanwhile is not applied", async () => {
+  const [sent, answers] = [[], {}];
+  install(answers);
+  const now = { plan: null, status: { enabled: true, state: "idle" }, replaceable: true };
+  let typed = null;
+  answers["causal/plan/check"] = () => { typed?.(); return { body: { lines: [], cost: "c", refused: "", warnings: [] } }; };
+  answers["causal/plan"] = (o) => { sent.push(o.body); return o.headers.Authorization ? { body: now } : { status: 401, body: { error: "no" } }; };
+  const bar = statusBar({ refresh() {} });
+  bar.render(now, { curves: [] });
+  bar.editor.offer(() => "one", { enabled: true, replaceable: true });
+  const find = (f) => bar.el.all().find(f);
+  const wait = async () => { for (let i = 0; i < 8; i++) await settle(); };
+  bar.editor.el.open = true;
+  bar.editor.el.listeners.toggle();
+  await wait();
+  const [apply, text] = [find((e) => e.textContent === "Apply this plan" && e.tag === "button"), find((e) => e.tag === "textarea")];
+  typed = () => { typed = null; text.value = "not a pl"; text.listeners.input(); };
+  apply.click();
+  await wait();
+  assert.deepEqual(sent, []);
+  text.value = "one";
+  apply.disabled = false;
+  apply.click();
+  await wait();
+  text.value = "two";
+  find((e) => e.getAttribute("type") === "password").value = "0123456789abcdef";
+  find((e) => e.tag === "form").listeners.submit({ preventDefault() {} });
+  await wait();
+  assert.deepEqual(sent, ["one", "two"]);
+});
