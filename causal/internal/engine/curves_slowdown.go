@@ -45,7 +45,7 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			experiment.Widen(c.Effects, all, v.Deprived.Most())
-			experiment.WidenByDrift(c.Effects, experiment.Drift(experiments, i, w.self))
+			experiment.WidenByDrift(c.Effects, region.Name, experiment.Drift(experiments, i, w.self))
 			if metric != profile.MetricThroughput && lumped(c, w) {
 				for k, e := range c.Effects {
 					if e.Known() {

@@ -82,7 +82,7 @@ func TestDrift(t *testing.T) {
 		t.Errorf("of 40 spans: %g times, want 1: it may be chance", g)
 	}
 	effects := []profile.Effect{{Speedup: 0.1, Samples: 9, Reduction: 0.04, Lo: 0.03, Hi: 0.05}}
-	WidenByDrift(effects, 2)
+	WidenByDrift(effects, "query", 2)
 	if e := effects[0]; e.Lo != 0.03 || e.Hi != 0.1 || !e.Bounded || len(e.Warnings) != 1 {
 		t.Errorf("%+v, want it up to .1", e)
 	}

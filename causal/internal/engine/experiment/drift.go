@@ -38,15 +38,15 @@ func Drift(experiments []Experiment, region int, self float64) float64 {
 	return g
 }
 
-// WidenByDrift has both in the intervals: that what a region takes itself is as many times as long,
-// and that it is as long as it was.
-func WidenByDrift(effects []profile.Effect, g float64) {
+// WidenByDrift has both in the intervals: that what a region of this name takes itself is as many
+// times as long, and that it is as long as it was.
+func WidenByDrift(effects []profile.Effect, name string, g float64) {
 	for i, e := range effects {
 		if g == 1 || !e.Known() {
 			continue
 		}
 		e.Lo, e.Hi, e.Bounded = min(e.Lo, g*e.Lo), min(1, max(e.Hi, g*e.Hi)), true
-		e.Warnings = append(e.Warnings, fmt.Sprintf("its spans take %.2g times as long as when the experiments began: start the plan anew", g))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("spans of %s take %.2g times as long as when the experiments began: a new plan narrows this", name, g))
 		effects[i] = e
 	}
 }
