@@ -91,7 +91,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	}
 	rank := func(c Curve) float64 {
 		switch {
-		case len(c.measured()) == 0:
+		case !c.answered():
 			return -2
 		case c.ofItself(): // all work is in its own spans, so that it helps by definition
 			return -1.5
@@ -101,7 +101,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
 	for _, best := range a.curves {
 		for _, c := range p.Curves {
-			if c.question() == best.question() && len(c.measured()) > 0 {
+			if c.question() == best.question() && c.answered() {
 				a.rows = append(a.rows, c)
 			}
 		}
@@ -131,7 +131,7 @@ func (p *Profile) busiestProgress(points []string) string {
 	spans, known := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Curves {
 		spans[c.Region.Name] = true
-		known[c.Progress] = known[c.Progress] || len(c.measured()) > 0
+		known[c.Progress] = known[c.Progress] || c.answered()
 	}
 	visits := map[string]int{}
 	if p.Recorded != nil {
@@ -159,7 +159,7 @@ func (p *Profile) busiestProgress(points []string) string {
 // hasLatency reports whether there are numbers of the median latency at a progress point.
 func (p *Profile) hasLatency(progress string) bool {
 	return slices.ContainsFunc(p.Curves, func(c Curve) bool {
-		return c.Progress == progress && c.Metric == MetricLatencyP50 && len(c.measured()) > 0
+		return c.Progress == progress && c.Metric == MetricLatencyP50 && c.answered()
 	})
 }
 
@@ -284,7 +284,7 @@ func (a answerAt) worth() string {
 // slowed is what slow-downs measured of the same question, if they did.
 func (a answerAt) slowed(c Curve) (Curve, bool) {
 	i := slices.IndexFunc(a.p.Curves, func(x Curve) bool {
-		return x.Mode == ModeSlowdown && x.question() == c.question() && len(x.measured()) > 0
+		return x.Mode == ModeSlowdown && x.question() == c.question() && x.answered()
 	})
 	if i < 0 {
 		return Curve{}, false
@@ -373,7 +373,7 @@ func (a answerAt) latencies(out *strings.Builder) {
 		var quantiles []Curve
 		changes := false
 		for _, c := range a.p.Curves {
-			if c.Progress == a.progress && c.Region == best.Region && c.Mode == best.Mode && c.metric() != MetricThroughput && len(c.measured()) > 0 {
+			if c.Progress == a.progress && c.Region == best.Region && c.Mode == best.Mode && c.metric() != MetricThroughput && c.answered() {
 				quantiles = append(quantiles, c)
 				changes = changes || slices.ContainsFunc(c.measured(), func(e Effect) bool { return e.Lo > 0 || e.Hi < 0 })
 			}
@@ -457,7 +457,7 @@ func (a answerAt) notes() []string {
 	var reasons []string
 	withheld := map[string][]string{}
 	for _, c := range a.curves {
-		if len(c.measured()) > 0 {
+		if c.answered() {
 			continue
 		}
 		why := c.whyWithheld()

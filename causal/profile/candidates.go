@@ -67,7 +67,7 @@ func (c Curve) first() (best Effect, ok bool) {
 // candidates are the curves that have a number, but for those of the progress point's own spans.
 func (a answerAt) candidates() []Curve {
 	return slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool {
-		return c.ofItself() || len(c.measured()) == 0
+		return c.ofItself() || !c.answered()
 	})
 }
 

@@ -60,7 +60,7 @@ func (p Profile) answers() (curves []Curve) {
 		case !known:
 			place[c.question()] = len(curves)
 			curves = append(curves, c)
-		case len(curves[i].measured()) == 0 && len(c.measured()) > 0:
+		case !curves[i].answered() && c.answered():
 			curves[i] = c
 		}
 	}

@@ -71,7 +71,7 @@ func (p *Profile) testRegions(due func()) {
 	for i, c := range p.Curves {
 		f := family{c.Mode, c.Progress, c.Metric}
 		p.Curves[i].PValue, p.Curves[i].Significant = 1, false
-		if len(c.measured()) > 0 {
+		if c.answered() {
 			families[f] = append(families[f], i)
 		}
 	}

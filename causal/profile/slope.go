@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -424,86 +423,4 @@ func (e Effect) rerouted(may bool) Effect {
 		e.Lo = min(e.Lo, -stats.ModelError)
 	}
 	return e
-}
-
-// answered reports whether there is a number at any speed-up.
-func (c Curve) answered() bool { return len(c.measured()) > 0 }
-
-// savedWithoutSamples reports whether a curve has numbers of slow-downs without the samples behind
-// them.
-func (c Curve) savedWithoutSamples() bool {
-	return c.answered() && !slices.ContainsFunc(c.Slopes, func(s Slope) bool { return len(s.Elasticities) > 0 })
-}
-
-// mergeSlopes pools the samples of several runs at each level, and answers anew at all of their
-// speed-ups. Runs that were saved without their samples are left out; where all were, the latest
-// with a number answers. Processes that held a plan by the clock answer together, from what they
-// counted in its epochs.
-func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
-	together := c.setFromEpochs(profiles)
-	var doubts []string
-	if whole := slices.DeleteFunc(slices.Clone(same), Curve.savedWithoutSamples); !together && len(whole) < len(same) {
-		if !slices.ContainsFunc(whole, Curve.answered) { // there is nothing to pool
-			for _, x := range same {
-				if x.answered() {
-					*c = x
-				}
-			}
-			return
-		}
-		same, doubts = whole, []string{"a run is left out that was saved without its samples"}
-	}
-	var own []float64
-	byLevel := map[float64][]Slope{}
-	speedups := map[float64]bool{}
-	for _, x := range same {
-		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
-		c.Awaited, c.Served, c.Overtaken = max(c.Awaited, x.Awaited), max(c.Served, x.Served), max(c.Overtaken, x.Overtaken)
-		if x.Own > 0 {
-			own = append(own, float64(x.Own))
-		}
-		for _, s := range x.Slopes {
-			byLevel[s.Level] = append(byLevel[s.Level], s)
-		}
-		for _, e := range x.Effects {
-			speedups[e.Speedup] = true
-		}
-	}
-	c.Inside = slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
-	if !together {
-		c.Own, c.Slopes = medianDuration(own), pooledSlopes(byLevel)
-	}
-	c.AnswerFromSlopes(slices.Sorted(maps.Keys(speedups)))
-	// What speaks against the runs' own numbers widens the answer, too.
-	for i := range c.Effects {
-		e := &c.Effects[i]
-		var runs []Effect
-		for _, x := range same {
-			if was, known := x.at(e.Speedup); known {
-				runs, *e = append(runs, was), e.Wider(max(e.Margin, was.Margin))
-			}
-		}
-		if a, b, differ := furthest(runs); differ {
-			e.Warnings = append(e.Warnings, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
-		}
-		if e.Known() {
-			e.Warnings = append(e.Warnings, doubts...)
-		}
-	}
-}
-
-// pooledSlopes are the slopes of several runs, with the samples of all.
-func pooledSlopes(byLevel map[float64][]Slope) (all []Slope) {
-	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
-		slopes := byLevel[level]
-		var samples, taken []float64
-		for _, s := range slopes {
-			samples = append(samples, s.Elasticities...)
-			taken = append(taken, s.Taken)
-		}
-		pooled := NewSlope(level, stats.Median(taken), samples)
-		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
-		all = append(all, pooled)
-	}
-	return all
 }
