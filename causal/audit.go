@@ -154,7 +154,7 @@ func newAudit(log *slog.Logger, tell []func(AuditEvent)) *audit {
 // add books an event that happens now.
 func (a *audit) add(e AuditEvent) {
 	e.Time = time.Now()
-	e.Message = cut(e.Message, longestMessage)
+	e.Message = naming.Cut(e.Message, longestMessage)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.recent = append(a.recent, e)
@@ -162,14 +162,6 @@ func (a *audit) add(e AuditEvent) {
 	if !a.queue.Put(e) {
 		a.dropped++
 	}
-}
-
-// cut bounds a text, in bytes.
-func cut(text string, atMost int) string {
-	if len(text) <= atMost {
-		return text
-	}
-	return strings.ToValidUTF8(text[:atMost], "") + " …"
 }
 
 func (a *audit) deliver(e AuditEvent) {
@@ -245,7 +237,7 @@ func (a *audit) heard(name string, err error, now time.Time) {
 	if s.Missed++; s.Missed == 1 {
 		s.Since = now
 	}
-	s.Error = cut(err.Error(), longestError)
+	s.Error = naming.Cut(err.Error(), longestError)
 }
 
 // followed returns the sources that have been heard of.

@@ -125,12 +125,12 @@ func (h history) rises() map[float64]counts {
 	for _, at := range slices.Sorted(maps.Keys(h)) {
 		now := h[at]
 		rise := *now
-		if fell := now.visits < last.visits || now.effective < last.effective || now.delay < last.delay || now.own < last.own; fell && math.IsInf(at, 1) {
-			rises[at] = counts{}
-			continue
-		}
-		if now.visits >= last.visits && now.effective >= last.effective && now.delay >= last.delay && now.own >= last.own {
+		fell := now.visits < last.visits || now.effective < last.effective || now.delay < last.delay || now.own < last.own
+		switch {
+		case !fell:
 			rise.add(last, -1)
+		case math.IsInf(at, 1):
+			rise = counts{}
 		}
 		rises[at], last = rise, *now
 	}

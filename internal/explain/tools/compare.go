@@ -33,9 +33,10 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 		return "", err
 	}
 	type key struct{ scope, version, schema, name string }
+	keyOf := func(r region) key { return key{r.Scope, r.Version, r.SchemaURL, r.Name} }
 	old := map[key]region{}
 	for _, r := range before {
-		old[key{r.Scope, r.Version, r.SchemaURL, r.Name}] = r
+		old[keyOf(r)] = r
 	}
 	type change struct {
 		region
@@ -43,7 +44,7 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	}
 	var changes []change
 	for _, r := range after {
-		was := old[key{r.Scope, r.Version, r.SchemaURL, r.Name}]
+		was := old[keyOf(r)]
 		if r.Count <= was.Count { // nothing has ended, or the process is another one
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // Rank says what would help most.
@@ -63,7 +64,7 @@ func oneOf(names []string) string {
 	}
 	var some []string
 	for _, name := range names[:min(len(names), most)] {
-		some = append(some, cut(name, mostBytes/most/2))
+		some = append(some, naming.Cut(name, mostBytes/most/2))
 	}
 	list := strings.Join(some, ", ")
 	if len(names) > most {

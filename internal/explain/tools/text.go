@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // mostBytes is how long an answer may be: a token of tables has three bytes at least.
@@ -27,7 +29,7 @@ const (
 
 // line writes a line, or leaves it and all after it out where there is no room.
 func (p *page) line(format string, args ...any) bool {
-	text := cut(fmt.Sprintf(format, args...), mostLine)
+	text := naming.Cut(fmt.Sprintf(format, args...), mostLine)
 	if p.full || p.b.Len()+len(text)+1 > mostBytes-reserve {
 		p.full = true
 		return false
@@ -45,7 +47,7 @@ func (p *page) table(what string, head []string, rows [][]string) {
 	t := tabwriter.NewWriter(text, 0, 8, 2, ' ', 0)
 	for _, cells := range append([][]string{head}, rows...) {
 		for i, cell := range cells {
-			cells[i] = cut(cell, mostCell)
+			cells[i] = naming.Cut(cell, mostCell)
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
@@ -97,14 +99,6 @@ func duration(ns float64) string {
 }
 
 func percent(part float64) string { return fmt.Sprintf("%.3g %%", 100*part) }
-
-// cut returns as much of a text as has room, and that there is more.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
 
 // short leaves the path of a package out: "main.(*stock).take:49".
 func short(where string) string { return where[strings.LastIndexByte(where, '/')+1:] }

@@ -64,6 +64,7 @@ func WithLogger(l *slog.Logger) Option {
 // context. Any goroutine may call the exporter's methods.
 func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.SpanExporter, error) {
 	c := newConfig(opts)
+	t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
 	var client *http.Client
 	var inner *otlptrace.Exporter
 	var err error
@@ -71,17 +72,8 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: traces", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
-		o := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(p.target)}
-		if !p.isURL() {
-			o[0] = otlptracegrpc.WithEndpoint(p.target)
-		}
-		if t.plain {
-			o = append(o, otlptracegrpc.WithInsecure())
-		}
-		inner, err = otlptracegrpc.New(ctx, o...)
+		inner, err = otlptracegrpc.New(ctx, grpcOptions(p, t, otlptracegrpc.WithEndpointURL, otlptracegrpc.WithEndpoint, otlptracegrpc.WithInsecure)...)
 	default:
-		t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
 		client = newHTTPClient(t)
 		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target))
 	}
@@ -96,6 +88,7 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 // [sdkmetric.PeriodicReader].
 func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.MetricExporter, error) {
 	c := newConfig(opts)
+	t, _ := transportFromEnv(metrics, p.target) // FromEnv has returned the error
 	var client *http.Client
 	var inner sdkmetric.Exporter
 	var err error
@@ -103,17 +96,8 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: metrics", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		t, _ := transportFromEnv(metrics, p.target) // FromEnv has returned the error
-		o := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpointURL(p.target)}
-		if !p.isURL() {
-			o[0] = otlpmetricgrpc.WithEndpoint(p.target)
-		}
-		if t.plain {
-			o = append(o, otlpmetricgrpc.WithInsecure())
-		}
-		inner, err = otlpmetricgrpc.New(ctx, o...)
+		inner, err = otlpmetricgrpc.New(ctx, grpcOptions(p, t, otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithEndpoint, otlpmetricgrpc.WithInsecure)...)
 	default:
-		t, _ := transportFromEnv(metrics, p.target) // FromEnv has returned the error
 		client = newHTTPClient(t)
 		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target))
 	}
@@ -128,6 +112,7 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 // [sdklog.BatchProcessor].
 func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.LogExporter, error) {
 	c := newConfig(opts)
+	t, _ := transportFromEnv(logs, p.target) // FromEnv has returned the error
 	var client *http.Client
 	var inner sdklog.Exporter
 	var err error
@@ -135,18 +120,9 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: logs", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		t, _ := transportFromEnv(logs, p.target) // FromEnv has returned the error
-		o := []otlploggrpc.Option{otlploggrpc.WithEndpointURL(p.target)}
-		if !p.isURL() {
-			o[0] = otlploggrpc.WithEndpoint(p.target)
-		}
-		o = append(o, otlploggrpc.WithHeaders(t.headers)) // its own reader leaves all out for one that is none
-		if t.plain {
-			o = append(o, otlploggrpc.WithInsecure())
-		}
-		inner, err = otlploggrpc.New(ctx, o...)
+		o := grpcOptions(p, t, otlploggrpc.WithEndpointURL, otlploggrpc.WithEndpoint, otlploggrpc.WithInsecure)
+		inner, err = otlploggrpc.New(ctx, append(o, otlploggrpc.WithHeaders(t.headers))...) // its own reader leaves all out for one that is none
 	default:
-		t, _ := transportFromEnv(logs, p.target) // FromEnv has returned the error
 		client = newHTTPClient(t)
 		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithHeaders(t.headers))
 	}
@@ -155,6 +131,18 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	}
 	m := newMonitor("logs", "log records", p, c)
 	return delivery.WrapLogs(utf8Logs{inner, pipe{client, m}}, m), nil
+}
+
+// grpcOptions are what exporters over gRPC are given of the endpoint, in the options of each signal.
+func grpcOptions[O any](p Pipeline, t transport, url, name func(string) O, plain func() O) []O {
+	o := []O{url(p.target)}
+	if !p.isURL() {
+		o[0] = name(p.target)
+	}
+	if t.plain {
+		o = append(o, plain())
+	}
+	return o
 }
 
 func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {

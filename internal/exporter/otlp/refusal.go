@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // maxSaid bounds what is repeated of a refusal, in bytes.
@@ -22,10 +24,7 @@ func said(body string) string {
 			return fmt.Sprintf("%d bytes that are not text", len(body))
 		}
 	}
-	if text = strings.Join(strings.Fields(text), " "); len(text) > maxSaid {
-		text = strings.ToValidUTF8(text[:maxSaid], "") + " …"
-	}
-	return text
+	return naming.Cut(strings.Join(strings.Fields(text), " "), maxSaid)
 }
 
 func isText(s string) bool {

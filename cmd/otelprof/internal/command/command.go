@@ -168,14 +168,25 @@ func (c *Call) OutputTo(file string, write func(io.Writer) error) error {
 	} else if err == nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	return ReplaceFile(file, mode, write)
+}
+
+// ReplaceFile puts a file in the place of another as a whole: a reader meanwhile gets the one or
+// the other, and where there is an error the other stays.
+func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(write(f), f.Chmod(mode), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
 	}
-	return os.Rename(f.Name(), file)
+	return os.Rename(f.Name(), name)
 }
 
 // ExitStatus is the status of a command that was run in place of this one. It has printed what

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 )
 
 // A fileTarget is a file that programs read, with the signature beside it.
@@ -64,9 +65,9 @@ func remove(name string) error {
 	return nil
 }
 
-// replaceFile puts a file in the place of another as a whole: a reader meanwhile gets the one or
-// the other. Other users may read it, unless they could not before.
-func replaceFile(name string, content []byte) (err error) {
+// replaceFile is [command.ReplaceFile] of a regular file. Other users may read it, unless they
+// could not before.
+func replaceFile(name string, content []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(name); err == nil {
 		if !info.Mode().IsRegular() {
@@ -74,18 +75,12 @@ func replaceFile(name string, content []byte) (err error) {
 		}
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	err := command.ReplaceFile(name, mode, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", name, client.WithoutPath(err)), os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return nil
 }
