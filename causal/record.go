@@ -52,8 +52,8 @@ func WithReplay() Option {
 // another recording goes on, and ends with ctx.
 //
 // A recording that the simulation of nothing changed misses by over 3 % widens the numbers, or has
-// no part in them. Then Record takes one more, so that five calls give numbers if two of three recordings
-// can be simulated; it does not take a third.
+// no part in them. Then Record takes one more, so that five calls give numbers if two of three
+// recordings can be simulated; it does not take a third.
 //
 // Errors wrap [ErrRecording], and [ErrTraced] while the program has a flight recorder of its own
 // on.

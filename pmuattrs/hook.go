@@ -44,11 +44,11 @@ var _ spans.Hook = (*Hook)(nil)
 //	pmu.valid      bool    true
 //
 // A span that was begun to be counted and could not be has pmu.valid=false and pmu.source, and
-// [Hook.Stats] counts the reasons, also where there are no counters for one: that it ended on another goroutine or thread than it began, or
-// that others had the counters for a part of the time. If it was another goroutine, spans of that
-// name are left alone from then on, and the goroutine that is still locked is unlocked when it next
-// starts or ends a span. With [WithoutLock] goroutines are not locked, and only spans that never
-// stop are counted.
+// [Hook.Stats] counts the reasons, also where there are no counters for one: that it ended on
+// another goroutine or thread than it began, or that others had the counters for a part of the
+// time. If it was another goroutine, spans of that name are left alone from then on, and the
+// goroutine that is still locked is unlocked when it next starts or ends a span. With [WithoutLock]
+// goroutines are not locked, and only spans that never stop are counted.
 //
 // A span that is not in the sample costs some ten nanoseconds, one that is about two microseconds,
 // and what it costs to wait while locked. A provider has room for one Hook; a second one does

@@ -153,7 +153,8 @@ func (s *Study) Hold(levels []float64, regions []trace.Region) { s.levels, s.hel
 
 // hold simulates slow-downs in a window, in the program that answers and in its alternatives, as
 // far as is left of the steps that may be taken: steps have been, and a slow-down that is begun is
-// simulated in all (TestHoldHasItsBounds). Other answers do not depend on it (TestHoldLeavesOtherAnswers).
+// simulated in all (TestHoldHasItsBounds). Other answers do not depend on it
+// (TestHoldLeavesOtherAnswers).
 func (s *Study) hold(ctx context.Context, w *window, p *model.Program, others []doubt.Alternative, steps int) error {
 	// Regions that this window has not seen are not asked about.
 	var regions []int32

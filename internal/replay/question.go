@@ -77,7 +77,7 @@ func (q Question) String() string {
 
 // slows reports whether any region is slower.
 func (q Question) slows() bool {
-	return slices.ContainsFunc(q.Faster, func(f Speedup) bool { return f.By < 0 })
+	return q.by() < 0
 }
 
 // by is how much faster regions are, of several the most; less than 0 where any is slower.

@@ -61,10 +61,11 @@ func (w *window) leaves(p *model.Program, c sim.Change, base, o *sim.Outcome, d 
 	return w.Starved * max(0, min(float64(base.Ran-o.Ran), taken-idle)) / taken
 }
 
-// bounds returns by how much the reduction may be less, and more, where several goroutines do the same occasional work since others are at it (cache stampede, thundering
-// herd). The replay has as many of them as the recording. Work in s.Region that is faster has fewer
-// come in while it is under way, and slower work has more, for longer each; faster requests have
-// more. TestStampedesWiden has numbers.
+// bounds returns by how much the reduction may be less, and more, where several goroutines do the
+// same occasional work since others are at it (cache stampede, thundering herd). The replay has as
+// many of them as the recording. Work in s.Region that is faster has fewer come in while it is
+// under way, and slower work has more, for longer each; faster requests have more.
+// TestStampedesWiden has numbers.
 func bounds(s *doubt.Stampede, q question, reduction float64) (less, more float64) {
 	if q.region == s.Region && q.speedup > 0 { // at best as many less as the work is shorter
 		more = s.Part * q.speedup

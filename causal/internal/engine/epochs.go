@@ -126,9 +126,10 @@ func (run *Run) unseen(regions []profile.Region) (notes []string) {
 	if run.CountsOnly {
 		return []string{"this process delays nothing: it counts for the others that hold the plan. otelprof report has the answer, from the profiles of all of them or from their Prometheus"}
 	}
-	if rest, wanted := experiment.MostSettling(run.Plan), run.settling(); wanted > rest {
+	epoch := time.Duration(run.Plan.Timing.Epoch)
+	if rest, wanted := experiment.MostSettling(epoch), run.settling(); wanted > rest {
 		notes = append(notes, fmt.Sprintf("timing.epoch %v: an epoch settles for %v, and requests take so long that it should for %v: what is counted has a part of the one before, so that regions seem to matter less. Use at least %v",
-			time.Duration(run.Plan.Timing.Epoch), rest, wanted, 2*wanted+2*design.EpochSkew))
+			epoch, rest, wanted, 2*wanted+2*design.EpochSkew))
 	}
 	for _, key := range regions {
 		if c := classes.Known(key); c == nil || c.Count.Load() == 0 {

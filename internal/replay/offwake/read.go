@@ -194,11 +194,8 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 	if since == never || g.span == trace.None || e.At <= since {
 		return
 	}
-	wait := spanWait{span: g.span, by: trace.None, where: w.places[g.site], kind: g.kind, at: since - w.begun[g.span], length: e.At - since}
-	switch {
-	case g.kind == SystemCall || g.kind == Network || g.kind == Sleep:
-		wait.where = w.askers[g.site]
-	case e.Kind == trace.EvReady && e.By >= 0:
+	wait := spanWait{span: g.span, by: trace.None, where: w.place(g), kind: g.kind, at: since - w.begun[g.span], length: e.At - since}
+	if !g.kind.outside() && e.Kind == trace.EvReady && e.By >= 0 {
 		wait.by, wait.byPlace = w.within(&w.goroutines[e.By]), w.places[e.Site]
 		if g.kind == Lock {
 			wait.by, wait.byPlace = w.holder(g.lock, since)
@@ -208,6 +205,17 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 		wait = spanWait{span: wait.span, by: trace.None, kind: GC, at: wait.at, length: wait.length}
 	}
 	w.took(g, w.book(wait), wait.length)
+}
+
+// outside reports whether what is waited for comes from outside of the program.
+func (k Kind) outside() bool { return k == SystemCall || k == Network || k == Sleep }
+
+// place is where a goroutine waits.
+func (w *walk) place(g *goroutine) int32 {
+	if g.kind.outside() {
+		return w.askers[g.site]
+	}
+	return w.places[g.site]
 }
 
 // ran books the time that a goroutine ran since it was asked last.

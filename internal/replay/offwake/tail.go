@@ -88,11 +88,7 @@ func (w *walk) leave(e *trace.Event) {
 	g := &w.goroutines[w.on[e.Ref]]
 	w.ran(g, e.At)
 	if g.since != never && g.span != trace.None { // it still waits
-		place := w.places[g.site]
-		if g.kind == SystemCall || g.kind == Network || g.kind == Sleep {
-			place = w.askers[g.site]
-		}
-		w.took(g, w.id(partKey{in: w.r.Spans[g.span].Region, by: trace.None, where: place, kind: g.kind}), e.At-max(g.since, w.begun[e.Ref]))
+		w.took(g, w.id(partKey{in: w.r.Spans[g.span].Region, by: trace.None, where: w.place(g), kind: g.kind}), e.At-max(g.since, w.begun[e.Ref]))
 	}
 	g.request, g.running = trace.None, never
 	delete(w.serving, e.Ref)

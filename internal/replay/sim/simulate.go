@@ -394,18 +394,17 @@ func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 func (s *Simulation) note(r *runner, o *instruction) {
 	r.pc++
 	switch o.kind {
-	case model.OpVisit, model.OpClose:
-		if r.spares != model.Spends { // it is not done at all
-			return
-		}
-	}
-	switch o.kind {
 	case model.OpVisit:
-		s.visited(o.arg)
+		if r.spares == model.Spends { // or else it is not done at all
+			s.visited(o.arg)
+		}
 	// A span that began before the window, or whose beginning was left out, has no duration.
 	case model.OpOpen:
 		s.began[o.arg] = s.now + 1
 	case model.OpClose:
+		if r.spares != model.Spends {
+			return
+		}
 		s.visited(o.ref)
 		if began := s.began[o.arg]; began > 0 {
 			s.Out.Durations[o.ref] = append(s.Out.Durations[o.ref], s.now+1-began)

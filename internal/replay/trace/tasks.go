@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/mark"
@@ -12,16 +13,14 @@ import (
 // are none: each query within a request would be progress of its own. Names are all that both have
 // in common.
 
-// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a span: that
-// of its region, or the one it began with, which is the task's where a span is renamed. Whether such a span is progress shows in its parents. A task beside a region of
-// runtime/trace of the same name stays: such a region is no progress by itself. Tasks has the
-// numbers of points that are tasks' ends; points are numbered anew, and events changed in place.
-// TestTasksOfSpans holds it.
+// DropTasks leaves out progress points that are tasks of runtime/trace with the name of a span:
+// that of its region, or one that spans began with, which is the task's where a span is renamed.
+// Whether such a span is progress shows in its parents. A task beside a region of runtime/trace of
+// the same name stays: such a region is no progress by itself. Tasks has the numbers of points that
+// are tasks' ends; points are numbered anew, and events changed in place. TestTasksOfSpans holds it.
 func (r *Recording) DropTasks(tasks map[int32]bool, began map[string]bool) {
 	spans := map[string]bool{}
-	for name := range began {
-		spans[name] = true
-	}
+	maps.Copy(spans, began)
 	for i := range r.Spans {
 		// A region of runtime/trace has neither an ID nor a parent, and is no root.
 		if s := &r.Spans[i]; s.ID != 0 || s.Root || s.Parent >= 0 || s.Remote != 0 {

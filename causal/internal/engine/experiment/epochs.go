@@ -93,13 +93,11 @@ func (e *Epochs) Next(number int64) int64 {
 func (e *Epochs) Counted(number int64, settling time.Duration) (from, to time.Time) {
 	const skew = time.Duration(design.EpochSkew)
 	from, to = e.Begins(number).Add(skew), e.Begins(number+1).Add(-skew)
-	return from.Add(min(settling, to.Sub(from)/2)), to
+	return from.Add(min(settling, MostSettling(e.length))), to
 }
 
-// MostSettling is for how long an epoch of a plan settles at most.
-func MostSettling(p *plan.Plan) time.Duration {
-	return (time.Duration(p.Timing.Epoch) - 2*design.EpochSkew) / 2
-}
+// MostSettling is for how long an epoch of that length settles at most.
+func MostSettling(length time.Duration) time.Duration { return (length - 2*design.EpochSkew) / 2 }
 
 // split returns the quotient, rounded down, and the remainder, which is not negative.
 func split(n, by int64) (quotient, remainder int64) {

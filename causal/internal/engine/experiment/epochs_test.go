@@ -104,8 +104,8 @@ func TestEpochsAreCountedInside(t *testing.T) {
 		if from.Sub(e.Begins(10)) < 250*time.Millisecond || e.Begins(11).Sub(to) < 250*time.Millisecond || to.Sub(from) < 700*time.Millisecond {
 			t.Errorf("settling %v: from %v to %v of 2 s", settling, from.Sub(e.Begins(10)), to.Sub(e.Begins(10)))
 		}
-		if rest := from.Sub(e.Begins(10)) - 250*time.Millisecond; rest != min(settling, MostSettling(byClock(1, 1))) {
-			t.Errorf("it settles for %v of %v, and is said to for %v at most", rest, settling, MostSettling(byClock(1, 1)))
+		if rest := from.Sub(e.Begins(10)) - 250*time.Millisecond; rest != min(settling, MostSettling(e.length)) {
+			t.Errorf("it settles for %v of %v, and is said to for %v at most", rest, settling, MostSettling(e.length))
 		}
 	}
 }
