@@ -87,13 +87,13 @@ func TestModes(t *testing.T) {
 }
 
 func TestCellLine(t *testing.T) {
-	c := cell{Workload: "join", Mode: profile.ModeOverlap, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{Value: 25}}
-	want := "accuracy join mode=overlap region=a speedup=0.25 predicted=24.90 lo=24.70 hi=25.10 actual=25.00 error=-0.10"
+	c := cell{Workload: "join", Mode: profile.ModeOverlap, Region: "a", Speedup: 0.25, Predicted: 24.9, Lo: 24.7, Hi: 25.1, Actual: span{25, 24.8, 25.2}}
+	want := "accuracy join mode=overlap region=a speedup=0.25 predicted=24.90 lo=24.70 hi=25.10 actual=25.00 error=-0.10 actual_lo=24.80 actual_hi=25.20"
 	if got := c.line(); got != want {
 		t.Errorf("line = %q, want %q", got, want)
 	}
-	about := cell{Workload: "pool", Mode: profile.ModeReplay, Program: "build=go types=plain", Question: "pool to=6", Predicted: 18, Lo: 17, Hi: 19, Actual: span{Value: 17.5}}
-	other := "accuracy pool mode=replay build=go types=plain question=pool to=6 predicted=18.00 lo=17.00 hi=19.00 actual=17.50 error=+0.50"
+	about := cell{Workload: "pool", Mode: profile.ModeReplay, Program: "build=go types=plain", Question: "pool to=6", Predicted: 18, Lo: 17, Hi: 19, Actual: span{17.5, 17, 18.25}}
+	other := "accuracy pool mode=replay build=go types=plain question=pool to=6 predicted=18.00 lo=17.00 hi=19.00 actual=17.50 error=+0.50 actual_lo=17.00 actual_hi=18.25"
 	if got := about.line(); got != other {
 		t.Errorf("line = %q, want %q", got, other)
 	}
@@ -245,5 +245,17 @@ func TestCalm(t *testing.T) {
 		if diff := cmp.Diff(tc.want, calm(tc.all)); diff != "" {
 			t.Errorf("calm(%v) differs, -want +got:\n%s", tc.all, diff)
 		}
+	}
+}
+
+// TestKnown has truths measured again where their pairs differ.
+func TestKnown(t *testing.T) {
+	q := question{"a", 0.1}
+	l := lab{
+		null:   []reading{{-3, 0}, {3, 0}, {0, 0}, {1, 0}},
+		actual: map[question][]reading{q: {{8, 0}, {11, 0}, {9, 0}, {10, 0}, {70, 2}}},
+	}
+	if l.known(question{}) || !l.known(q) {
+		t.Errorf("known: of alike arms %v, of %v %v; want false, true", l.known(question{}), q, l.known(q))
 	}
 }

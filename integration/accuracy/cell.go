@@ -68,7 +68,7 @@ func (c cell) line() string {
 	if c.Withheld != "" {
 		return head + fmt.Sprintf("withheld=%q", c.Withheld)
 	}
-	tail := fmt.Sprintf("predicted=%.2f lo=%.2f hi=%.2f actual=%.2f error=%+.2f", c.Predicted, c.Lo, c.Hi, c.Actual.Value, c.error())
+	tail := fmt.Sprintf("predicted=%.2f lo=%.2f hi=%.2f actual=%.2f error=%+.2f actual_lo=%.2f actual_hi=%.2f", c.Predicted, c.Lo, c.Hi, c.Actual.Value, c.error(), c.Actual.Lo, c.Actual.Hi)
 	if c.Bounded {
 		tail += " bounded"
 	}

@@ -72,7 +72,7 @@ func TestReplayLines(t *testing.T) {
 	if diff := cmp.Diff(want, strings.Split(out.String(), "\n")[:len(want)]); diff != "" {
 		t.Errorf("the summary differs, -want +got:\n%s", diff)
 	}
-	line := "accuracy a mode=replay build=go types=plain region=x metric=latency_p90 speedup=0.50 predicted=8.00 lo=6.00 hi=12.00 actual=10.00 error=-2.00"
+	line := "accuracy a mode=replay build=go types=plain region=x metric=latency_p90 speedup=0.50 predicted=8.00 lo=6.00 hi=12.00 actual=10.00 error=-2.00 actual_lo=9.00 actual_hi=11.00"
 	if got := latency.line(); got != line {
 		t.Errorf("line = %q, want %q", got, line)
 	}

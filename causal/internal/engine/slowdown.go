@@ -30,7 +30,7 @@ type slowdown struct {
 	class   *classes.Class
 	before  classes.Usage // when what is measured began, and what had been taken by then, ns
 	marked  int64
-	placebo bool    // it sleeps as often, and as shortly as it can
+	placebo bool    // all rules are asked as often, and no time is taken
 	self    float64 // of a span in the mean, ns
 
 	compute, sleep owed
