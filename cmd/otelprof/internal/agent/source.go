@@ -75,7 +75,7 @@ func live(base *url.URL, by *http.Client) tools.API {
 		}
 		response, err := by.Do(r)
 		if err != nil {
-			return 0, nil, fmt.Errorf("%s: no answer: %w: the program must run, and serve the page there by OTELPROF_VIEWER", base, client.TooSlow(err, by.Timeout))
+			return 0, nil, fmt.Errorf("%s: %w", base, client.NoAnswer(err, by.Timeout))
 		}
 		defer response.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))

@@ -4,6 +4,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,14 +47,43 @@ func FetchProfile(c *http.Client, address string, timeout time.Duration) (profil
 	request.Header.Set("Accept", "application/json")
 	response, err := c.Do(request)
 	if err != nil {
-		return profile.Profile{}, TooSlow(err, timeout)
+		return profile.Profile{}, NoAnswer(err, timeout)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return profile.Profile{}, fmt.Errorf("answer %s: must be 200", response.Status)
+	if err := CheckOK(response); err != nil {
+		return profile.Profile{}, err
 	}
 	p, err := profile.Read(response.Body)
 	return p, TooSlow(err, timeout)
+}
+
+// mostReason is how much is read of why an answer is not 200.
+const mostReason = 4 << 10
+
+// CheckOK returns the error of an answer other than 200, with the reason in it.
+func CheckOK(r *http.Response) error {
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	said, _ := io.ReadAll(io.LimitReader(r.Body, mostReason)) // the status says enough
+	return fmt.Errorf("answer %s: must be 200: %s", r.Status, Reason(said))
+}
+
+// Reason is the error in a viewer's JSON, or a plan server's plain text.
+func Reason(answer []byte) string {
+	var v struct{ Error string }
+	if json.Unmarshal(answer, &v) == nil && v.Error != "" {
+		return v.Error
+	}
+	return strings.TrimSpace(string(answer[:min(len(answer), mostReason)]))
+}
+
+// NoAnswer is [TooSlow] of a viewer: where there is no connection, it says what that takes.
+func NoAnswer(err error, timeout time.Duration) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return fmt.Errorf("%w: the program must run, and serve the page there by OTELPROF_VIEWER", WithoutPath(err))
+	}
+	return TooSlow(err, timeout)
 }
 
 // TooSlow says in plain words that the time was over.

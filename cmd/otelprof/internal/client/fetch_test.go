@@ -1,11 +1,41 @@
 package client
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// A viewer that refuses is quoted, and one that is not there must be started.
+func TestFetchProfileErrors(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		if r.URL.Path == "/"+ProfilePath {
+			fmt.Fprint(w, `{"error":"host \"a:1\": must be another"}`)
+			return
+		}
+		fmt.Fprintln(w, "no such page")
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{
+		"":        `answer 403 Forbidden: must be 200: host "a:1": must be another`,
+		"/x.json": "answer 403 Forbidden: must be 200: no such page",
+	} {
+		if _, err := FetchProfile(server.Client(), server.URL+path, time.Minute); err == nil || err.Error() != want {
+			t.Errorf("FetchProfile(%q) = %v, want %s", path, err, want)
+		}
+	}
+	server.Close()
+	const want = ": the program must run, and serve the page there by OTELPROF_VIEWER"
+	if _, err := FetchProfile(server.Client(), server.URL, time.Minute); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("FetchProfile of a viewer that is gone = %v, want %s at its end", err, want)
+	}
+}
 
 func TestURL(t *testing.T) {
 	for name, want := range map[string]string{

@@ -321,7 +321,7 @@ func AskFor(ctx context.Context, e *planhttp.Endpoint, method string, body, sign
 	case int64(len(a.Body)) > limit:
 		return a, fmt.Errorf("%s: answer: must have at most %d bytes", e, limit)
 	case a.Status < 200 || a.Status > 299:
-		return a, fmt.Errorf("%s: %w", e, Refusal{a.Status, reasonOf(a)})
+		return a, fmt.Errorf("%s: %w", e, Refusal{a.Status, client.Reason(a.Body)})
 	}
 	return a, nil
 }
@@ -352,15 +352,6 @@ func askJSON(ctx context.Context, e *planhttp.Endpoint, method string, body, sig
 		return fmt.Errorf("%s: answer: must be JSON: %w", e, err)
 	}
 	return nil
-}
-
-// reasonOf is a plan server's plain text, or the error in a viewer's JSON.
-func reasonOf(a planhttp.Answer) string {
-	var v struct{ Error string }
-	if json.Unmarshal(a.Body, &v) == nil && v.Error != "" {
-		return v.Error
-	}
-	return strings.TrimSpace(string(a.Body[:min(len(a.Body), 4096)]))
 }
 
 // generationOf reads the generation of a document that need not be valid any more.

@@ -2,8 +2,6 @@ package stacks
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -85,12 +83,11 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, client.TooSlow(err, timeout)
+		return nil, client.NoAnswer(err, timeout)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // the status says enough
-		return nil, fmt.Errorf("answer %s: must be 200: %s", response.Status, strings.TrimSpace(string(said)))
+	if err := client.CheckOK(response); err != nil {
+		return nil, err
 	}
 	r, err := stacks.Read(response.Body)
 	return r, client.TooSlow(err, timeout)

@@ -69,19 +69,17 @@ func fetchGoroutines(c *command.Call, address, out string, least int) error {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("%s: %w", address, client.TooSlow(err, patience))
+		return fmt.Errorf("%s: %w", address, client.NoAnswer(err, patience))
 	}
 	defer response.Body.Close()
-	switch {
-	case response.StatusCode != http.StatusOK:
-		said, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // the status says enough
-		return fmt.Errorf("%s: answer %s: must be 200: %s", address, response.Status, strings.TrimSpace(string(said)))
-	case ofPprof:
-		return writeGoroutines(c, address, response.Body, out, least)
-	default:
-		return c.OutputTo(out, func(w io.Writer) error {
-			_, err := io.Copy(w, io.LimitReader(response.Body, 64<<20))
-			return client.TooSlow(err, patience)
-		})
+	if err := client.CheckOK(response); err != nil {
+		return fmt.Errorf("%s: %w", address, err)
 	}
+	if ofPprof {
+		return writeGoroutines(c, address, response.Body, out, least)
+	}
+	return c.OutputTo(out, func(w io.Writer) error {
+		_, err := io.Copy(w, io.LimitReader(response.Body, 64<<20))
+		return client.TooSlow(err, patience)
+	})
 }

@@ -80,11 +80,11 @@ func (c *topClient) get(ctx context.Context, path string, into any) error {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return client.TooSlow(err, topTimeout)
+		return client.NoAnswer(err, topTimeout)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("answer %s: must be 200", response.Status)
+	if err := client.CheckOK(response); err != nil {
+		return err
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxTopAnswer)).Decode(into); err != nil {
 		return fmt.Errorf("answer: must be that of a viewer: %w", client.TooSlow(err, topTimeout))
