@@ -132,7 +132,7 @@ func (p *Profiler) baseTracers(c config, env otlp.Env) trace.TracerProvider {
 		p.base = c.base
 		for _, b := range p.batchers {
 			if !register(c.base, b) {
-				c.logger.Warn("otelprof: data folder: traces: left out", slog.String("cause", fmt.Sprintf("provider %T: takes no span processors", c.base)))
+				c.logger.Warn("otelprof: data folder: traces: left out", slog.String("cause", fmt.Sprintf("provider %T: takes no span processors: must have RegisterSpanProcessor, as the SDK's has", c.base)))
 			}
 		}
 		return c.base

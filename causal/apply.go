@@ -103,7 +103,7 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 		return fmt.Errorf("%w: the program ends", ErrDisabled)
 	}
 	if !c.enabled {
-		return fmt.Errorf("%w: the program must opt in with WithExperiments and %s must not be off", ErrDisabled, naming.EnvExperiments)
+		return fmt.Errorf("%w: the program must opt in, by %s=on (otelprof.Setup, Wrap) or WithExperiments; off forbids it", ErrDisabled, naming.EnvExperiments)
 	}
 	if err := p.Validate(now); err != nil {
 		return err

@@ -74,7 +74,7 @@ func TestOptIn(t *testing.T) {
 				return
 			}
 			state(t, c, StateIdle, "")
-			want := "causal: experiments are off: the program must opt in with WithExperiments and OTELPROF_EXPERIMENTS must not be off"
+			want := "causal: experiments are off: the program must opt in, by OTELPROF_EXPERIMENTS=on (otelprof.Setup, Wrap) or WithExperiments; off forbids it"
 			if s.LastError != want || c.run.Load() != nil {
 				t.Errorf("Status().LastError = %q, want %q", s.LastError, want)
 			}

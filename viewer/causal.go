@@ -51,7 +51,7 @@ func (h *Handler) replacePlan(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.config.token == "" {
-		writeError(w, http.StatusForbidden, "plan: can be replaced only where the application has set a token by WithToken")
+		writeError(w, http.StatusForbidden, "plan: can be replaced only where the program has a token: "+tokenSetters)
 		return
 	}
 	if !h.checkToken(w, r) {
@@ -100,11 +100,14 @@ func (h *Handler) stopPlan(w http.ResponseWriter, r *http.Request) {
 	h.writePlan(w)
 }
 
+// tokenSetters are what sets the token.
+const tokenSetters = "OTELPROF_VIEWER_TOKEN_FILE or viewer.WithToken sets it"
+
 func (h *Handler) checkToken(w http.ResponseWriter, r *http.Request) bool {
 	if h.authorized(r) {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="otelprof viewer"`)
-	writeError(w, http.StatusUnauthorized, "authorization: must be Bearer and the token of WithToken")
+	writeError(w, http.StatusUnauthorized, "authorization: must be Bearer and the program's token: "+tokenSetters)
 	return false
 }

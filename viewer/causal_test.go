@@ -150,7 +150,7 @@ func TestPlan(t *testing.T) {
 	if got.Plan == nil || got.Plan.ID != "p1" || got.Status.Plan != nil || got.Status.Spent != time.Second || got.TokenRequired || got.Replaceable {
 		t.Errorf("plan %s", a.body)
 	}
-	if got := errorOf(t, ask(t, h, "PUT", "/api/v1/causal/plan", testPlan("x")), 403); !strings.Contains(got, "WithToken") {
+	if got := errorOf(t, ask(t, h, "PUT", "/api/v1/causal/plan", testPlan("x")), 403); !strings.HasSuffix(got, "OTELPROF_VIEWER_TOKEN_FILE or viewer.WithToken sets it") {
 		t.Errorf("PUT without a configured token: %q", got)
 	}
 	after := decode[planJSON](t, ask(t, h, "DELETE", "/api/v1/causal/plan", ""), 200)

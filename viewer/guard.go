@@ -27,7 +27,7 @@ func (h *Handler) guard(w http.ResponseWriter, r *http.Request) bool {
 
 	if !h.hostAllowed(r) {
 		writeError(w, http.StatusForbidden,
-			"host %q: must be the loopback address listened on, or one allowed by WithHosts", r.Host)
+			"host %q: must be the loopback address listened on, with its port, or one of viewer.WithHosts", r.Host)
 		return false
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); costs(r.URL.Path) && site != "" && site != "same-origin" && site != "none" {

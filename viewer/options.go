@@ -75,11 +75,12 @@ func WithHosts(hosts ...string) Option {
 	})
 }
 
-// WithToken lets requests with "Authorization: Bearer token" replace the causal plan. The
-// token has at least 16 bytes. With it, stopping the plan needs the token too.
+// WithToken lets requests with "Authorization: Bearer token" replace the causal plan and have the
+// program recorded. The token has at least 16 bytes. With it, stopping the plan needs the token
+// too.
 //
-// Default: the plan cannot be replaced through the viewer, and any request from an allowed
-// host can stop it.
+// Default: the plan cannot be replaced through the viewer, nothing is recorded on demand, and any
+// request from an allowed host can stop the plan.
 func WithToken(token string) Option {
 	return optionFunc(func(c config) config {
 		if len(token) < minTokenLen {

@@ -53,7 +53,7 @@ func (h *Handler) mayRecord(w http.ResponseWriter, r *http.Request) (d time.Dura
 		return 0, false
 	}
 	if h.config.token == "" {
-		writeError(w, http.StatusForbidden, "recording: can be asked for only where the application has set a token by WithToken")
+		writeError(w, http.StatusForbidden, "recording: can be asked for only where the program has a token: "+tokenSetters)
 		return 0, false
 	}
 	if !h.checkToken(w, r) {

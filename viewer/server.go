@@ -37,7 +37,7 @@ func NewServer(addr string, h http.Handler) (*Server, error) {
 	}
 	ln, err := net.Listen("tcp", at.String())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("viewer: address %q: port must be free, another process listens on it: %w", addr, err)
+		return nil, fmt.Errorf("viewer: address %q: port must be free, another server listens on it: %w", addr, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("viewer: address %q: must be one to listen on: %w", addr, err)

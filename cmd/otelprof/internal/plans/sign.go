@@ -117,7 +117,7 @@ func signWith(keyFile string, document []byte) ([]byte, error) {
 
 func readKey[K any](name string, parse func([]byte) (K, error)) (key K, err error) {
 	if name == "" {
-		return key, command.Usagef("key \"\": must be given")
+		return key, command.Usagef("key \"\": must be a file, as otelprof plan keygen makes it")
 	}
 	text, err := client.ReadLimited(name, 16<<10)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/planserver"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 var planStatusCommand = &command.Command{
@@ -86,7 +87,7 @@ func (s viewerStatus) write(c *command.Call) error {
 		}
 	}
 	if !status.Enabled {
-		fmt.Fprintln(c.Stdout, "the program has not opted in to experiments")
+		fmt.Fprintln(c.Stdout, "the program has not opted in to experiments: start it with "+naming.EnvExperiments+"=on")
 	}
 	return nil
 }

@@ -26,6 +26,10 @@ func TestStatusOfSilentSources(t *testing.T) {
 		if out.String() != want {
 			t.Errorf("status = %q, want %q", out.String(), want)
 		}
+		status.Status.Enabled = false
+		if err := status.write(&command.Call{Stdout: &out}); err != nil || !strings.HasSuffix(out.String(), "\nthe program has not opted in to experiments: start it with OTELPROF_EXPERIMENTS=on\n") {
+			t.Errorf("status of a program without experiments = %q, %v, want how it opts in", out.String(), err)
+		}
 	})
 }
 

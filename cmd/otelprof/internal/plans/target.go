@@ -77,7 +77,7 @@ func NewTargetFlags(c *command.Call) TargetFlags {
 func (f TargetFlags) find(ctx context.Context, to string) (target, error) {
 	to = client.URL(to)
 	if to == "" {
-		return nil, command.Usagef("to \"\": must be a file or a URL")
+		return nil, command.Usagef("to \"\": must be a file or a URL, here or in %s", client.EnvURL)
 	}
 	if !strings.Contains(to, "://") {
 		return fileTarget(to), nil

@@ -19,12 +19,12 @@ func (s *Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	head.Set("Cache-Control", "no-store")
 	switch {
 	case !s.hostAllowed(r):
-		problem(w, http.StatusForbidden, "host %q: must be the address listened on, a name of the certificate, or one allowed by WithHosts", r.Host)
+		problem(w, http.StatusForbidden, "host %q: must be the address listened on, a name of the certificate, or one of -host", r.Host)
 	case s.origins.Check(r) != nil:
 		problem(w, http.StatusForbidden, "%s from another origin: must not come from a page", r.Method)
 	case !s.authorized(r) && !s.pushable() && (s.instanceToken == "" || !s.onlyReads(r)):
 		s.deny(r)
-		problem(w, http.StatusForbidden, "%s: not permitted: the server has neither a token nor admins", r.Method)
+		problem(w, http.StatusForbidden, "%s: not permitted: the server has neither -token-file nor -admin", r.Method)
 	case !s.authorized(r):
 		s.deny(r)
 		head.Set("WWW-Authenticate", `Bearer realm="otelprof plans"`)

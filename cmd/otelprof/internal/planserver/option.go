@@ -42,7 +42,7 @@ func newConfig(opts []Option) (config, error) {
 		c = o.apply(c)
 	}
 	if len(c.admins) > 0 && !c.certified() {
-		c = c.reject("admins: must be given beside client certificates")
+		c = c.reject("admins: must be given beside client certificates: -client-ca")
 	}
 	if c.instanceToken != "" && c.instanceToken == c.token {
 		c = c.reject("instance token: must differ from the token, or instances could push")

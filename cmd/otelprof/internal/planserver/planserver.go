@@ -141,10 +141,10 @@ func (s *Server) mayListen(addr string) error {
 	}
 	var errs []error
 	if s.tls == nil {
-		errs = append(errs, fmt.Errorf("%w: address %q: must have TLS, since it is not loopback", ErrConfig, addr))
+		errs = append(errs, fmt.Errorf("%w: address %q: must have TLS, since it is not loopback: -tls-cert and -tls-key", ErrConfig, addr))
 	}
 	if s.instanceToken == "" && !s.certified() {
-		errs = append(errs, fmt.Errorf("%w: address %q: must have an instance token or client certificates, since it is not loopback", ErrConfig, addr))
+		errs = append(errs, fmt.Errorf("%w: address %q: must have an instance token or client certificates, since it is not loopback: -instance-token-file or -client-ca", ErrConfig, addr))
 	}
 	return errors.Join(errs...)
 }

@@ -46,7 +46,7 @@ squares of their intervals.
 		names := client.Names(c.Args())
 		switch {
 		case *prometheus == "" && len(names) == 0:
-			return command.Usagef("0 arguments: must be at least 1")
+			return command.Usagef("0 arguments: must be at least 1: the URL of a viewer, or profiles")
 		case *prometheus != "" && c.NArg() > 0:
 			return command.Usagef("argument %q: must not be beside -prometheus", c.Arg(0))
 		case *prometheus == "" && (*match != "" || *at != ""):

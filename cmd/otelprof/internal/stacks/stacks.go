@@ -94,7 +94,7 @@ answers with ?debug=2, or the log of a program that has crashed.
 		name := client.URL(c.Arg(0))
 		switch {
 		case name == "":
-			return command.Usagef("0 arguments: must be at least 1")
+			return command.Usagef("0 arguments: must be at least 1: the URL of a viewer, or a file")
 		case *least < 1:
 			return command.Usagef("least %d: must be at least 1", *least)
 		case *all:

@@ -243,7 +243,7 @@ func TestStacksRefuses(t *testing.T) {
 		{[]string{"show", "-format", "png", good}, `format "png": must be one of [text folded svg pprof speedscope]`, true},
 		{[]string{"show", "-o", "x.docx", good}, `format "docx"`, true},
 		{[]string{"show", "-min", "101", good}, "min 101: must be in [0, 100]", true},
-		{[]string{"show"}, "0 arguments: must be at least 1", true},
+		{[]string{"show"}, "0 arguments: must be at least 1: the URL of a viewer, or a file", true},
 		{[]string{"diff", "-n", "-1", good, good}, "n -1: must not be negative", true},
 		{[]string{"record"}, `url "": must be a URL or HOST:PORT`, true},
 		{[]string{"record", "localhost"}, `url "localhost": must be a URL or HOST:PORT`, true},

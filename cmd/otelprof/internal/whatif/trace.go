@@ -139,7 +139,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
-			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program built by otelprof tells of all; goroutines wait for locks and channels at %s", q, some(waited))
+			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program of otelprof build records all; goroutines wait for locks and channels at %s", q, some(waited))
 		}
 	}
 	return p, nil

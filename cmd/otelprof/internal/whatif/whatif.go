@@ -72,7 +72,7 @@ its ends, or waits, are then the visits.
 			return err
 		}
 		if w.names = client.Names(c.Args()); len(w.names) == 0 {
-			return command.Usagef("0 arguments: must be at least 1")
+			return command.Usagef("0 arguments: must be at least 1: the URL of a viewer, or traces")
 		}
 		var err error
 		if w.http, err = w.target.Client(); err != nil {
