@@ -10,7 +10,7 @@ import (
 const buildLong = `
 The arguments are those of the go command, see go help %[1]s. It is the go command of your module, with -overlay and
 -tags added, or merged with those you give: package runtime is compiled anew from your own GOROOT, with a hook in
-it. Its exit status and signals are those of the go command. docs/runtime.md tells what the hook does.
+it. Its exit status and signals are those of the go command. docs/runtime.md says what the hook does.
 `
 
 var (

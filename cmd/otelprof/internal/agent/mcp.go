@@ -14,15 +14,16 @@ import (
 // MCP is the command mcp.
 var MCP = &command.Command{
 	Name:  "mcp",
-	Args:  "URL | FILE…",
+	Args:  "[URL | FILE…]",
 	Short: "Serve what is known to a coding agent, by the Model Context Protocol",
 	Long: `
-It answers on standard input and output, until the input ends. A URL, or HOST:PORT, is that of a program's viewer; without an
-argument it is that in OTELPROF_URL. FILEs are what otelprof view takes, an execution trace included. A viewer answers
-agents itself, too, at /mcp.
+It answers on standard input and output, until the input ends. A URL, or HOST:PORT, is that of a
+program's viewer; without an argument it is that in OTELPROF_URL. FILEs are what otelprof view
+takes, an execution trace included. A viewer answers agents itself, too, at /mcp.
 
-All tools read but experiment, which is there with -experiments alone: it takes the viewer's token, from OTELPROF_TOKEN, and a
-program that has opted in to experiments, and stays within that program's caps. The audit has it as an agent's.
+All tools only read, except experiment, which is there with -experiments alone. It needs in the
+program OTELPROF_EXPERIMENTS=on and OTELPROF_VIEWER_TOKEN_FILE, here that token in OTELPROF_TOKEN,
+and stays within the program's caps. The audit has it as an agent's.
 `,
 	Run: func(c *command.Call) error {
 		experiments := c.Bool("experiments", false, "let the agent start experiments that delay the program a little")

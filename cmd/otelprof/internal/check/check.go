@@ -38,21 +38,23 @@ var Command = &command.Command{
 	Args:  "[PACKAGE] [-- ARGS…]",
 	Short: "Compare two versions of a program by region, both at once, as a gate for CI",
 	Long: `
-PACKAGE is built twice: at -ref in a worktree of its own, and as it is here. Or -base and -new are two programs. Both
-run at once with ARGS, in pairs, each on half of the processors, with OTELPROF_DATA_DIR and without a sampler; a program that
-does not end is interrupted after -for. {port} in ARGS and -load is a port that is free.
+PACKAGE is built twice: at -ref in a worktree of its own, and as it is here. Or -base and -new
+are two programs. Both run at once with ARGS, in pairs, each on half of the processors, and write
+to OTELPROF_DATA_DIR; OTEL_TRACES_SAMPLER=always_off keeps them from exporting spans. A program
+that does not end is interrupted after -for. {port} in ARGS and -load is a port that is free.
 
-With -load the programs are servers: the command, by sh, is run against each at the same time once it accepts connections on {port}, and
-ends the run.
+With -load the programs are servers: sh runs the command against each, once that accepts
+connections on {port}, and the run ends with it.
 
-By default a region is a failure whose mean, median or 90th percentile is surely slower, by 1 % and more than this machine's own noise. Two equal
-versions fail in one of 200 checks at most.
--fail takes other conditions:
+By default the check fails where the mean, median or 90th percentile of a region is surely
+slower, by more than 1 % and more than this machine's own noise. Two equal versions fail in one
+of 200 checks at most. -fail takes other conditions:
 
     -fail 'p99 of POST /orders > +5 %'  -fail 'mean of SELECT * > +2 %'  -fail 'rate of request < -3 %'
 
-Exit status: 0 if no condition holds, 1 if one surely does, 2 if that is not clear: more -pairs, or a longer -for, make it
-so; and 2 where a version cannot be built or run. go run and go tool make each of them 1: build the command.
+Exit status: 0 if no condition holds, 1 if one surely does, 2 if that is not clear, until there
+are more -pairs or a longer -for, and 2 where a version cannot be built or run. go run and go tool
+make 1 of each: build the command.
 `,
 	Run: func(c *command.Call) error {
 		o := options{call: c}

@@ -36,7 +36,7 @@ type merged struct {
 // them.
 func mergeFiles(c *command.Call, most int) (m merged, err error) {
 	tag, scale := tagFlag(c), scaleFlag(c)
-	out := c.String("o", "-", "`file` to write, - for standard output; its extension tells the format: hlog, hgrm, base64, csv, json")
+	out := c.String("o", "-", "`file` to write, - for standard output; its extension is the format: hlog, hgrm, base64, csv, json")
 	to := c.String("to", "", "`format` to write instead")
 	if err := c.ParseArgs(1, most); err != nil {
 		return merged{}, err

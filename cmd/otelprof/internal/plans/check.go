@@ -18,16 +18,16 @@ var planCheckCommand = &command.Command{
 	Args:  "FILE",
 	Short: "Explain what a plan will do, or what is wrong with it",
 	Long: `
-A FILE - is standard input. The exit status is 1 if the plan is not valid; what is doubtful are
-warnings. What it costs at most depends on the caps of the programs, too: tell them by -cap-….
+A FILE - is standard input. The exit status is 1 if the plan is not valid; doubts are warnings.
+What it costs at most depends on the caps of the programs, too: -cap-… sets these.
 `,
 	Run: func(c *command.Call) error {
 		all := explain.DefaultCaps()
 		caps, breaker := &all.Limits, &all.Breaker
 		var modes []profile.Mode
 		c.TextVar(&caps.PerSpan, "cap-per-span", caps.PerSpan, "`cap` of the programs on the delay at the end of one span")
-		c.TextVar(&caps.PerTrace, "cap-per-trace", caps.PerTrace, "`cap` on the delay in one session")
-		c.TextVar(&caps.Duty, "cap-duty", caps.Duty, "`cap` on the delay per second and processor")
+		c.TextVar(&caps.PerTrace, "cap-per-trace", caps.PerTrace, "`cap` on the delay in one request")
+		c.TextVar(&caps.Duty, "cap-duty", caps.Duty, "`cap` on the delay in each 100 ms, as a part of the processors' time")
 		c.TextVar(&caps.Total, "cap-total", caps.Total, "`cap` on the delay altogether")
 		c.Float64Var(&breaker.P99Ratio, "cap-p99-ratio", breaker.P99Ratio, "`cap` on abort.p99_ratio")
 		c.TextVar(&breaker.P99, "cap-p99", breaker.P99, "`cap` on abort.p99, 0s for none")

@@ -102,7 +102,7 @@ func withoutLines(err error) error {
 var planTemplate = template.Must(template.New("").Funcs(template.FuncMap{"quote": func(s string) (string, error) {
 	b, err := json.Marshal(s)
 	return string(b), err
-}}).Parse(`# A plan of causal experiments; docs/plans.md tells about every key.
+}}).Parse(`# A plan of causal experiments; docs/plans.md has every key.
 api: causal/v1
 id: {{quote .ID}}  # after an abort only a plan with another id runs
 generation: {{.Generation}}  # must rise from plan to plan; this is the clock's

@@ -24,10 +24,11 @@ var Command = &command.Command{
 	Args:  "[FILE|URL…]",
 	Short: "Render causal profiles: what speeding up a region would bring",
 	Long: `
-A FILE is a profile as JSON; - is standard input. A URL, or HOST:PORT, is that of a viewer, or of its
-/api/v1/causal/profile; without an argument it is that in OTELPROF_URL. Several profiles are merged: their samples are pooled, and what
-processes counted for a plan by the clock adds up. A URL that does not answer is left out, with a
-note. docs/causal.md says how to read what comes out.
+A FILE is a profile as JSON; - is standard input. A URL, or HOST:PORT, is that of a viewer, or of
+its /api/v1/causal/profile; without an argument it is that in OTELPROF_URL. Several profiles are
+merged: their samples are pooled, and what processes counted for a plan with timing.epoch adds up.
+One of several URLs that does not answer is left out, with a note. docs/causal.md says how to read
+what comes out.
 
 With -prometheus the profile is put together from the metrics that programs have exported: the
 effects of one instance are its own, those of several their mean, weighted by the inverse

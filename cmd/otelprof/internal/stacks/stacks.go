@@ -22,10 +22,11 @@ var Command = &command.Command{
 }
 
 const stacksFiles = `
-A FILE is a recording or any other CPU profile in pprof's format; - is standard input. A
-URL, or HOST:PORT, is that of a viewer, whose process says what it keeps of the last minutes, or one that
-ends in /profile, such as /debug/pprof/profile, which takes a profile while we wait, or
-in /api/v1/stacks/highrate, where a viewer on Linux takes 1000 samples a second for up to 20 seconds.
+A FILE is a recording or any other CPU profile in pprof's format; - is standard input. A URL, or
+HOST:PORT, is that of the viewer of a program with OTELPROF_STACKS=on, which has the samples of
+the last minutes; or one that ends in /profile, such as /debug/pprof/profile, which takes a
+profile while we wait; or in /api/v1/stacks/highrate, where a viewer on Linux takes 1000 samples a
+second for up to 20 seconds.
 `
 
 var stacksRecordCommand = &command.Command{
@@ -33,9 +34,10 @@ var stacksRecordCommand = &command.Command{
 	Args:  "[URL]",
 	Short: "Save what a running process does as a file that is readable anywhere",
 	Long: `
-The URL, or HOST:PORT, is that of a viewer, whose process says what it keeps of the last seconds, or one
-that ends in /profile, such as /debug/pprof/profile, which takes a profile of the next
-seconds. By default it is that in OTELPROF_URL. Only names of functions, base names of files and lines are kept of either.
+The URL, or HOST:PORT, is that of the viewer of a program with OTELPROF_STACKS=on, which has the
+samples of the last -seconds, or one that ends in /profile, such as /debug/pprof/profile, which
+takes a profile of the next -seconds. By default it is that in OTELPROF_URL. Of either, only names
+of functions, base names of files and lines are kept.
 `,
 	Run: func(c *command.Call) error {
 		out := c.String("o", "stacks.pprof", "`file` to write, - for standard output")

@@ -24,11 +24,13 @@ var Command = &command.Command{
 	Args:  "[URL]",
 	Short: "Show the regions of a running program, live",
 	Long: `
-The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:8080, or otelprof.WithViewer. Its URL, or HOST:PORT,
-is by default that in OTELPROF_URL, or http://127.0.0.1:8080. Figures but ipc and effect are those of the window: the last ten seconds, the last minute, or since the program started. Keys: q
-ends, s sorts by the next column, r by the one before, w steps through the windows, / filters by
-name, space holds still. Where standard output is no terminal, one table is printed, and what it
-shows is since the start unless -window says otherwise.
+The program serves a viewer: OTELPROF_VIEWER=127.0.0.1:8080, or otelprof.WithViewer. Its URL, or
+HOST:PORT, is by default that in OTELPROF_URL, or http://127.0.0.1:8080. All figures but ipc and
+effect are of the window: the last ten seconds, the last minute, or since the program started.
+
+Keys: q ends, s sorts by the next column, r by the one before, w steps through the windows,
+/ filters by name, space holds still. Where standard output is no terminal, one table is printed,
+since the start unless -window says otherwise.
 `,
 	Run: func(c *command.Call) error {
 		f := topFlags{

@@ -35,8 +35,8 @@ var Command = &command.Command{
 	Long: `
 A FILE is OTLP-JSON, of otelprof or of the Collector's file exporter, an HdrHistogram log
 (.hlog), a profile in pprof's format, a causal profile, .json or profile.coz, or a Go execution
-trace. Each but the trace may be gzipped; - is standard input, and a folder stands for the files in it. docs/view.md tells what is
-made of them. Ctrl-C ends it.
+trace. All but the trace may be gzipped; - is standard input, and a folder stands for the files
+in it. docs/view.md says what each shows. Ctrl-C ends it.
 `,
 	Run: func(c *command.Call) error {
 		listen := c.String("listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")

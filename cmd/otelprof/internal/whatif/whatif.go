@@ -22,7 +22,7 @@ import (
 
 var Command = &command.Command{
 	Name:  "whatif",
-	Args:  "URL… | TRACE…",
+	Args:  "[URL… | TRACE…]",
 	Short: "Tell what would help, from execution traces or a running program",
 	Long: `
 A TRACE is an execution trace of a Go program: of go test -trace, of /debug/pprof/trace, of runtime/trace; - is
@@ -33,20 +33,24 @@ several, since the interval of a number comes from how windows differ.
 Functions are regions by -function: what they compute is known where a CPU profile was on during the trace, as by
 go test -trace trace.out -cpuprofile cpu.out, and what they wait for from the stacks of waits.
 
-A URL, or HOST:PORT, is that of a program's viewer; without an argument it is that in OTELPROF_URL. A program that has no answer yet is asked to record at once, which takes the
-viewer's token, from -token-file or OTELPROF_TOKEN. Without one it records on its own, since the page is being read.
-Questions that the program does not ask itself, by -function or about other builds, have it record and hand out the trace,
-up to three times, with the token; the trace is simulated here.
+A URL, or HOST:PORT, is that of a program's viewer; without an argument it is that in
+OTELPROF_URL. A program that has no answer yet is asked to record at once. That takes the viewer's
+token: the text in the file that the program's OTELPROF_VIEWER_TOKEN_FILE names, here -token-file
+or OTELPROF_TOKEN. Without one it records on its own, since the page is being read. Questions that
+the program does not ask itself, by -function or about other builds, have it record and hand out
+the trace, up to three times, with the token; the trace is simulated here.
 
-Several URLs are processes that ask each other, services or replicas of one: they record at the same time, and their recordings
-are joined by the IDs of spans, so that a region of one is held against the progress points of all. Clocks may differ by
-any offset, and run at other rates: requests and answers bound by how much, which the notes say. With -join the
-same is done with traces of the same time.
+Several URLs are processes that ask each other, services or replicas of one: they record at the
+same time, and their recordings are joined by the IDs of spans, so that a region of one is held
+against the progress points of all. Clocks may differ by any offset, and run at other rates:
+requests and answers bound by how much, which the notes say. With -join the same is done with
+traces of the same time.
 
-With -confirm a running program is asked for slow-downs of the regions that seem to matter most, three at most: their callers
-are held for 10 and 30 % of what they take themselves, in some windows and not in others, until that confirms the answer,
-contradicts it, or -wait is over. It takes the token, and a program that has opted in to experiments. What it costs at most is printed before
-it begins.
+With -confirm a running program is asked for slow-downs of the regions that seem to matter most,
+three at most: their callers are held for 10 and 30 % of what they take themselves, in some
+windows and not in others, until that confirms the answer, contradicts it, or -wait is over. It
+takes the token, and OTELPROF_EXPERIMENTS=on in the program. What it costs at most is printed
+before it begins.
 
 Three lines say what helps most, by how much, and what that rests on; a table has all regions. A number that may be
 wrong has an interval as wide as that, and the reason is printed. docs/causal.md has more.
