@@ -35,7 +35,7 @@
 // they always mean. Ours stand for options; where both are given, the option counts, but "off" and
 // OTELPROF_DISABLED count above all.
 //
-//	OTELPROF_VIEWER           host:port, or off WithViewer
+//	OTELPROF_VIEWER           host:port or off  WithViewer
 //	OTELPROF_VIEWER_TOKEN_FILE file             viewer.WithToken, with what is in the file
 //	OTELPROF_PROMETHEUS       URL               viewer.WithPrometheus
 //	OTELPROF_DATA_DIR         folder            WithDataDir
