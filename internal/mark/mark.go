@@ -79,8 +79,8 @@ const (
 	progressCategory  = "otelprof"
 	operationCategory = progressCategory + "."
 
-	// MaxName is how many bytes of a name are written.
-	MaxName = 200
+	// MaxName is how many bytes of a name are written: the runtime cuts a message after 1024.
+	MaxName = 900
 )
 
 // Parse reads a log event; ok is false if none of this package's writers has written it.

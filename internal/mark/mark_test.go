@@ -25,9 +25,10 @@ func record(t *testing.T, f func()) (marks []mark.Mark) {
 	return marks
 }
 
+// Names are whole up to the most that the runtime leaves room for.
 func TestWrittenIsRead(t *testing.T) {
 	long := strings.Repeat("ä", mark.MaxName)
-	whole := mark.Span{ID: 0xc00012a000, Parent: 1, SpanID: 1<<64 - 1, Remote: 0x0102030405060708, Name: "GET /a b"}
+	whole := mark.Span{ID: 0xc00012a000, Parent: 1, SpanID: 1<<64 - 1, Remote: 0x0102030405060708, Name: "GET /a b" + strings.Repeat("x", 890)}
 	longest := mark.Span{ID: 1<<64 - 1, Parent: 1<<64 - 1, SpanID: 1<<64 - 1, Remote: 1<<64 - 1, Trace: [16]byte{0: 0xab, 15: 1}, Name: long}
 	cut := longest
 	cut.Name = long[:mark.MaxName]
