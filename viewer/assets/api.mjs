@@ -18,7 +18,7 @@ const kept = JSON.parse(globalThis.document?.getElementById("kept")?.textContent
 /** isFile means that the page is a file: nothing can be asked. */
 export const isFile = () => kept !== null;
 
-/** keyOf is a path without what changes the answer's form: of what is about a region, with its name and scope, whose version stacks do not ask for. */
+/** keyOf is a path without the answer's form; of a region with its name, scope and, but for stacks, version. */
 export function keyOf(path) {
   const [what, query] = path.split("?");
   if (!what.startsWith("regions/")) return what;

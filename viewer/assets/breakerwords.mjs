@@ -27,5 +27,11 @@ export function gauges(status) {
   return all;
 }
 
+/** endOf is when a plan ends, in ms: when it says, or at the end of the longest life that the program allows. */
+export function endOf(plan, { state, since, allowed }) {
+  const most = Math.max(Date.parse(since), Date.parse(plan.not_before) || 0) + parseDuration(allowed?.life) / 1e6;
+  return Math.min(Date.parse(plan.expires_at), ["running", "waiting"].includes(state) && most > 0 ? most : Infinity);
+}
+
 /** levelOf tells a gauge that is full, or nearly. */
 export const levelOf = (part) => (part > 1 ? "over" : part >= 0.8 ? "high" : "");

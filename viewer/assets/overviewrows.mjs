@@ -6,7 +6,7 @@ import { percent } from "./format.mjs";
 
 const usual = 0.25; // the speed-up that rows are compared at
 
-/** goalsOf returns what could get better: the planned goals first, without a plan the root, then throughput, or in an open loop latency, and then by the strongest answer. */
+/** goalsOf are what could get better: what is planned or the root first, then what can change by the loop, then by answer. */
 export function goalsOf(profile, plan, root = "") {
   const goals = new Map();
   for (const q of questionsOf(profile)) {

@@ -1,8 +1,8 @@
-// The line about the plan in force, what it uses of its limits, the button that stops it, the form for another and what has happened.
+// The plan in force: its line, its limits, the button that stops it, the form for another, what has happened.
 
 import { ApiError, request } from "./api.mjs";
 import { eventText, isBad, newestFirst, whoText } from "./auditwords.mjs";
-import { gauges, levelOf } from "./breakerwords.mjs";
+import { endOf, gauges, levelOf } from "./breakerwords.mjs";
 import { handoverText } from "./causalwords.mjs";
 import { button, h, isSaved, keyed, once, setAttr, setText } from "./dom.mjs";
 import { clock, count, dateTime, plural, until } from "./format.mjs";
@@ -134,7 +134,8 @@ export function statusBar(context) {
     show("Measured", profile.experiments ? `${plural(profile.experiments, "experiment")} in ${plural(profile.iterations, "round")}` : "");
     show("Waits seen by", plan?.mode === "overlap" ? handoverText(status.handover) : "");
     show("Plan", plan ? `${plan.id}${plan.author ? ` by ${plan.author}` : ""}${plan.reason ? `: ${plan.reason}` : ""}` : "", status.plan_hash ? `SHA-256 ${status.plan_hash}` : null);
-    show("Expires", plan ? `${clock(plan.expires_at)}, ${until(plan.expires_at)}` : "", plan ? dateTime(plan.expires_at) : null);
+    const end = plan && endOf(plan, status);
+    show("Expires", plan ? `${clock(end)}, ${until(end)}` : "", plan ? dateTime(end) : null);
     show("Lease", status.lease_ends ? `ends ${until(status.lease_ends)} if the source does not answer` : "");
     show("Source", status.source ?? "");
     const silent = (status.sources ?? []).filter((s) => s.missed);

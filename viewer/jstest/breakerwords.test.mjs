@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gauges, levelOf, parsePercent } from "../assets/breakerwords.mjs";
+import { endOf, gauges, levelOf, parsePercent } from "../assets/breakerwords.mjs";
 
 const breaker = {
   base_roots: 250, base_p99_ns: 50e6, base_failed: 0.01, roots: 400, p99_ns: 55e6, failed: 0.012, min_roots: 200, window: "10s", most_p99_ns: 60e6, most_failed: 0.015,
@@ -26,6 +26,15 @@ test("what is over shows what it has come to", () => {
   assert.deepEqual(gauges({ ...status, state: "aborted" }).map((g) => g.label), ["Spent", "Breaker: p99", "Breaker: failed"]);
   assert.deepEqual(gauges({ state: "stopped", spent_ns: 3e6 }).map((g) => g.text), ["3 ms"]);
   assert.deepEqual([0.1, 0.8, 1, 1.01, NaN].map(levelOf), ["", "high", "high", "over", ""]);
+});
+
+test("a plan ends with its document, or with the life that the program allows", () => {
+  const plan = { expires_at: "2026-01-01T01:00:00Z" };
+  const end = (p, more) => new Date(endOf(p, { state: "running", since: "2026-01-01T00:00:00.5Z", allowed: { life: "10m0s" }, ...more })).toISOString().slice(11, 19);
+  assert.equal(end(plan), "00:10:00");
+  assert.equal(end({ ...plan, not_before: "2026-01-01T00:20:00Z" }, { state: "waiting" }), "00:30:00");
+  assert.equal(end({ ...plan, not_before: "2026-01-01T00:55:00Z" }, { state: "waiting" }), "01:00:00");
+  for (const more of [{ state: "stopped" }, { allowed: undefined }, { since: undefined }]) assert.equal(end(plan, more), "01:00:00");
 });
 
 test("percentages are read as Go writes them", () => {
