@@ -44,10 +44,9 @@ export function causalView(context) {
   const curves = h("section", { "aria-label": "Curves" }, h("h2", { class: "curves-title" }, "Curves"), figures);
   const experiment = h("details", { class: "experiment" });
   const notes = h("div");
+  const links = Object.entries({ svg: "format=svg", coz: "format=coz", json: "samples=1" }).map(([form, query]) => [query, h("a", { download: `profile.${form}` }, form)]);
   const downloads = h("p", { class: "note" }, "Download: ",
-    h("a", { href: "api/v1/causal/profile?format=svg", download: "profile.svg" }, "SVG"), " ",
-    h("a", { href: "api/v1/causal/profile?format=coz", download: "profile.coz" }, "coz"), " ",
-    h("a", { href: "api/v1/causal/profile?samples=1", download: "profile.json" }, "JSON"), " with the samples, for ", h("code", {}, "otelprof report"));
+    links.map(([, a]) => [a, " "]), "with the samples, for ", h("code", {}, "otelprof report"));
   const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, progress.el, metric.el, shownText), rows,
     h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less. "
       + "A verdict goes by the whole curve: all speed-ups that have a number together."), explain, experiment);
@@ -84,13 +83,13 @@ export function causalView(context) {
     let why = "";
     if (ofFleet()) {
       try {
-        return { profile: await request("causal/profile?of=fleet", { signal }), why };
+        return { profile: await request("causal/profile?of=fleet", { signal }), why, of: "&of=fleet" };
       } catch (err) {
         if (signal?.aborted) throw err;
         why = `No answer from Prometheus, so this instance alone is shown: ${err.message}`;
       }
     }
-    return { profile: await request("causal/profile", { signal }), why };
+    return { profile: await request("causal/profile", { signal }), why, of: "" };
   }
 
   const asksAll = () => context.query.get("all") === "1";
@@ -171,13 +170,14 @@ export function causalView(context) {
       experiments.close();
     },
     async load(signal) {
-      const [{ profile, why }, plan, timeline] = await Promise.all([loadProfile(signal), request("causal/plan", { signal }), request("causal/experiments", { signal })]);
+      const [shown, plan, timeline] = await Promise.all([loadProfile(signal), request("causal/plan", { signal }), request("causal/experiments", { signal })]);
       // Without a question there is no progress point to name in a plan but the busiest request.
-      const regions = profile.curves.length ? [] : (await request("regions", { signal })).regions;
-      return { profile, why, plan, timeline, root: busiest(regions) };
+      const regions = shown.profile.curves.length ? [] : (await request("regions", { signal })).regions;
+      return { ...shown, plan, timeline, root: busiest(regions) };
     },
     render(latest) {
       data = latest;
+      for (const [query, a] of links) setAttr(a, "href", `api/v1/causal/profile?${query}${data.of}`);
       setText(missed, data.why);
       missed.hidden = !data.why;
       status.render(data.plan, data.profile);

@@ -7,6 +7,7 @@ export class Element {
     this.classList = { add() {} };
   }
   get children() { return this.childNodes.filter((c) => c instanceof Element); }
+  get parentElement() { return this.parent; }
   get firstElementChild() { return this.children[0] ?? null; }
   get nextElementSibling() { const all = this.parent?.children ?? []; return all[all.indexOf(this) + 1] ?? null; }
   get textContent() { return this.childNodes.map((c) => (c instanceof Element ? c.textContent : String(c))).join(""); }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { install, settle } from "./fakedom.mjs";
 import { Poller } from "../assets/api.mjs";
+import { causalView } from "../assets/causal.mjs";
 import { compareBar, currentMark } from "../assets/comparison.mjs";
 import { h, keyed, once } from "../assets/dom.mjs";
 import { statusBar } from "../assets/plan.mjs";
@@ -191,4 +192,21 @@ test("a token goes with the plan that is shown, and what is typed meanwhile is n
   find((e) => e.tag === "form").listeners.submit({ preventDefault() {} });
   await wait();
   assert.deepEqual(sent, ["one", "two"]);
+});
+
+test("downloads have what is shown: all instances, or this one", async () => {
+  const none = { curves: [] };
+  const answers = { "causal/profile?of=fleet": none, "causal/profile": none, "causal/plan": { plan: null, status: { enabled: true, state: "idle" } }, "causal/experiments": { experiments: [] }, regions: { regions: [] } };
+  install(answers);
+  document.body.dataset.fleet = "true";
+  Object.assign(globalThis, { ResizeObserver: class { observe() {} }, location: { href: "http://viewer.test/" } });
+  const view = causalView({ hasCausal: true, query: new URLSearchParams("of=fleet"), remember() {} });
+  const links = async () => {
+    view.render(await view.load());
+    return view.el.all().filter((e) => e.getAttribute("download")).map((e) => [e.getAttribute("download"), e.getAttribute("href")]);
+  };
+  const of = (more) => [["profile.svg", "format=svg"], ["profile.coz", "format=coz"], ["profile.json", "samples=1"]].map(([name, query]) => [name, `api/v1/causal/profile?${query}${more}`]);
+  assert.deepEqual(await links(), of("&of=fleet"));
+  answers["causal/profile?of=fleet"] = () => ({ status: 502, body: { error: "Prometheus: no answer" } });
+  assert.deepEqual(await links(), of(""));
 });
