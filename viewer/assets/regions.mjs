@@ -144,7 +144,9 @@ function regionRow(first) {
   const share = h("span", { class: "share" });
   const total = h("span", { class: "muted total" });
   const cells = columns.filter((c) => c.show).map((c) => ({ c, el: h("td", { class: `number col-${c.key}` }) }));
-  const detail = h("tr", { class: "detail", hidden: true }, h("td", { colspan: columns.length }));
+  const inside = h("div");
+  const schedule = document.body.dataset.schedule === "true" && scheduleBox(() => region); // it stays, with its focus
+  const detail = h("tr", { class: "detail", hidden: true }, h("td", { colspan: columns.length }, inside, schedule));
   toggle.append(name, kind);
   const own = { // cells that are more than a text
     name: h("td", { class: "text" }, toggle),
@@ -154,7 +156,6 @@ function regionRow(first) {
   const row = h("tr", { class: "region-row", onclick: (e) => { if (!e.target.closest("button") && !getSelection().toString()) flip(); } },
     columns.map((c) => own[c.key] ?? cells.find((x) => x.c === c).el));
   const el = h("tbody", {}, row, detail);
-  const schedule = document.body.dataset.schedule === "true" && scheduleBox(() => region);
   let region = first;
   let isOpen = false;
   let asking = 0; // only the last answer counts
@@ -175,8 +176,8 @@ function regionRow(first) {
     const causal = document.body.dataset.causal === "true";
     const [answer, waits] = await Promise.all([`regions/distribution?${query}`, causal && `regions/waits?${query}`]
       .map((path) => path && request(path).catch(() => null)));
-    if (!answer && detail.firstElementChild.firstElementChild) return; // what was known stays
-    if (isOpen && mine === asking) swap(detail.firstElementChild, details(asked, { bins: [], ...answer, waits }, schedule));
+    if (!answer && inside.firstElementChild) return; // what was known stays
+    if (isOpen && mine === asking) swap(inside, details(asked, { bins: [], ...answer, waits }));
   }
 
   return {
@@ -207,12 +208,12 @@ function regionRow(first) {
 }
 
 /** details show a region with the latest answer about its distribution. */
-function details(r, { bins, states, cumulative, waits, ...reading }, schedule) {
+function details(r, { bins, states, cumulative, waits, ...reading }) {
   const fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];
   const off = (ns) => r.relative_error > 0 && ns > 0 && h("span", { class: "muted" }, ` ± ${duration(+(ns * r.relative_error).toPrecision(2))}`);
   const compared = currentMark() && cumulative && comparison({ ...reading, cumulative });
   return h("div", { class: "region-detail" },
-    h("div", { class: "plot-box" }, h("h2", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]]), compared, states && statesTable(states), schedule),
+    h("div", { class: "plot-box" }, h("h2", {}, "Durations"), histogram(bins, [["p50", r.p50_ns], ["p99", r.p99_ns]]), compared, states && statesTable(states)),
     h("dl", { class: "facts" },
       fact("Scope", r.scope ? `${r.scope} ${r.scope_version ?? ""}` : "none"),
       fact("Kind", r.kind),

@@ -144,6 +144,23 @@ test("a link opens the region of its scope", () => {
   assert.deepEqual(rows.map((e) => e.children[1].hidden), [true, false]);
 });
 
+test("the button that asks where the time went stays while the rest is drawn anew", async () => {
+  install({ "regions/distribution": { bins: [] } });
+  document.body.dataset.schedule = "true";
+  const view = regionsView({ query: new URLSearchParams({ q: "read" }), remember() {} });
+  const show = async (count) => {
+    view.render({ regions: [regionOf("", 1, { count })], dropped: {}, relative_error: 0 });
+    await settle();
+    const button = view.el.all().find((e) => e.textContent === "Where did the time go?" && e.tag === "button");
+    return [button.parent.parent, button.parent.parent.textContent];
+  };
+  const [holder, text] = await show(1);
+  assert.match(text, /Count1Errors/);
+  const [same, anew] = await show(2);
+  assert.equal(same, holder);
+  assert.match(anew, /Count2Errors/);
+});
+
 test("percentiles that are not known have no card", () => {
   install();
   const view = regionsView({ query: new URLSearchParams(), remember() {} });
