@@ -50,7 +50,7 @@ func (h *Handler) oneFile(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.render(func(d *pageData) { d.Saved, d.Schedule = true, h.saved && d.Schedule })
+	page, err := h.render(func(d *pageData) { d.Saved, d.Fleet, d.Schedule = true, false, h.saved && d.Schedule })
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +107,19 @@ func (h *Handler) kept(ctx context.Context) (map[string]json.RawMessage, error) 
 	}
 	regions := slices.Clone(h.regions()) // which others may read at the same time
 	slices.SortFunc(regions, func(a, b spans.RegionStats) int { return cmp.Compare(b.Self, a.Self) })
+	about := []string{"regions/distribution", "regions/waits", "regions/stacks"}
+	if h.saved { // of what runs, each schedule would be another
+		about = append(about, "regions/schedule")
+	}
 	for _, r := range regions[:min(len(regions), fileRegions)] {
 		query := url.Values{"name": {r.Name}, "scope": {r.Scope.Name}}
-		for _, p := range []string{"regions/distribution", "regions/waits", "regions/stacks"} {
+		for _, p := range about {
 			full, key := query.Encode(), p+"\n"+r.Name+"\n"+r.Scope.Name
-			if p != "regions/stacks" { // which is of all versions
+			switch p {
+			case "regions/stacks": // which is of all versions
+			case "regions/schedule": // as is this
+				key += "\n\n"
+			default:
 				full += "&" + url.Values{"scope_version": {r.Scope.Version}, "scope_schema_url": {r.Scope.SchemaURL}}.Encode()
 				key += "\n" + r.Scope.Version + "\n" + r.Scope.SchemaURL
 			}

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/otelprof/otelprof/internal/testutil"
 	"github.com/otelprof/otelprof/spans"
+	"github.com/otelprof/otelprof/spans/schedule"
 )
 
 // The page in one file has all it needs: no address of another one, the sessions and regions of the
@@ -74,6 +76,29 @@ func TestOneFile(t *testing.T) {
 	}
 	if out, err := exec.Command(node, "--check", file).CombinedOutput(); err != nil {
 		t.Errorf("the program: %v\n%s", err, out)
+	}
+}
+
+// What a file has of saved data is the schedule of regions, too, and it offers nothing that takes a
+// process: other instances, schedules of what runs.
+func TestOneFileOffersWhatItHas(t *testing.T) {
+	regions := testRegions(t)
+	src := Sources{Regions: func() []spans.RegionStats { return regions }, Store: fakeStore{}, Saved: &Saved{
+		Schedule: &schedule.Report{Window: time.Second, Regions: []schedule.Region{{Scope: "shop", Name: "a", Count: 2}}},
+	}}
+	h, err := NewHandler(src, WithHosts("viewer.test"), WithPrometheus("http://127.0.0.1:9090"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`data-schedule="true"`, `"regions/schedule\na\nshop\n\n":{"taken"`, `data-fleet="false"`} {
+		if a := ask(t, h, "GET", "/page.html", ""); !strings.Contains(a.body, want) {
+			t.Errorf("the page of saved data lacks %q", want)
+		}
+	}
+	h = testHandler(t, nil)
+	h.schedule = savedSchedule{src.Saved.Schedule}
+	if a := ask(t, h, "GET", "/page.html", ""); !strings.Contains(a.body, `data-schedule="false"`) || strings.Contains(a.body, `"regions/schedule`) {
+		t.Error("the page of a process has a schedule")
 	}
 }
 

@@ -1,6 +1,6 @@
 // The view of the causal profile: what would happen if a region were faster.
 
-import { request } from "./api.mjs";
+import { isFile, request } from "./api.mjs";
 import { command, figure, ranking, rankingRow } from "./causalparts.mjs";
 import { metricName, planCommand, planDraft, unseenText, whyEmpty } from "./causalwords.mjs";
 import { columnsOf, isThroughput, modes, plainName, questionsOf } from "./curves.mjs";
@@ -45,7 +45,7 @@ export function causalView(context) {
   const experiment = h("details", { class: "experiment" });
   const notes = h("div");
   const links = Object.entries({ svg: "format=svg", coz: "format=coz", json: "samples=1" }).map(([form, query]) => [query, h("a", { download: `profile.${form}` }, form)]);
-  const downloads = h("p", { class: "note" }, "Download: ",
+  const downloads = h("p", { class: "note", hidden: isFile() }, "Download: ",
     links.map(([, a]) => [a, " "]), "with the samples, for ", h("code", {}, "otelprof report"));
   const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, progress.el, metric.el, shownText), rows,
     h("p", { class: "note" }, more, " Changes are predicted, with intervals of 95 %. For throughput more is better, for latency less. "

@@ -117,7 +117,7 @@ export function apart(question) {
   return most;
 }
 
-/** bounds returns the x and y ranges of a picture, zero included in both. At least ten points are seen, so that noise looks small. */
+/** bounds returns the x and y ranges of a picture, with zero. At least ten points are seen, so that noise looks small. */
 export function bounds(question) {
   let x = 0;
   let [lo, hi] = [0, 0];

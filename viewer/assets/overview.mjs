@@ -155,7 +155,7 @@ export function overviewView(context) {
         request("regions", { signal }),
         context.hasCausal ? request("causal/profile", { signal }).catch(unlessRefused(noProfile)) : noProfile,
         context.hasCausal ? request("causal/plan", { signal }).catch(unlessRefused(null)) : null,
-        context.hasCausal && !isSaved() ? request("causal/outcomes", { signal }).catch(unlessRefused(nothingSaid)) : nothingSaid,
+        context.hasCausal ? request("causal/outcomes", { signal }).catch(unlessRefused(nothingSaid)) : nothingSaid,
       ]);
       return { regions, profile, plan, said, root: busiest(regions) };
     },

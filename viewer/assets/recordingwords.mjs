@@ -33,7 +33,7 @@ export function whyNoRecording(status, profile) {
 
 const worthSaying = 0.02; // of the processor time, or of what was recorded
 
-/** conditionsText says how work comes to a progress point, and what the machine did to the program while it was recorded; "" for nothing. */
+/** conditionsText says how work comes to a progress point, and what the machine did to the recorded program; "" for nothing. */
 export function conditionsText(recorded, progress) {
   if (!recorded) return "";
   const parts = [];

@@ -23,7 +23,7 @@ const columns = [
   { key: "pmu", label: "On the CPU", value: (r) => onCPU(r.pmu)[0], show: (r) => onCPU(r.pmu)[1] },
 ];
 
-/** onCPU is the figure that says most about a region's work, as a number and as text: instructions per cycle, or CPU time per span. */
+/** onCPU is a region's work as a number and as text: instructions per cycle, or CPU time per span. */
 export function onCPU(pmu) {
   if (!pmu?.means.length) return [-1, ""];
   if (pmu.ipc !== undefined) return [pmu.ipc, `${pmu.ipc.toFixed(2)} IPC`];

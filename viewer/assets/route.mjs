@@ -1,6 +1,6 @@
 // The address of a view. No access to the page.
 
-/** parseRoute reads "#/sessions/ID?span=KEY". The id is undefined where there is none, and "" in "#/stacks/": a region may have that name. */
+/** parseRoute reads "#/sessions/ID?span=KEY". Without an id it is undefined; in "#/stacks/" it is "", which a region may be called. */
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [name, id] = path.split("/").map((p) => {

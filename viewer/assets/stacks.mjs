@@ -1,6 +1,6 @@
 // The view of merged call stacks: a flame graph of the process, or of the regions of a name.
 
-import { ApiError, request } from "./api.mjs";
+import { ApiError, isFile, request } from "./api.mjs";
 import { button, empty, h, isSaved, swap, setText } from "./dom.mjs";
 import { flameGraph } from "./flamegraph.mjs";
 import { clock, count, duration, plural } from "./format.mjs";
@@ -28,13 +28,13 @@ export function stacksView(context) {
   const live = button("Back to 100 samples a second", { onclick: () => showFine(false) });
   const summary = h("p", { class: "note" });
   const notice = h("p", { class: "flame-notice", role: "status", hidden: true });
-  const links = h("p", { class: "note" });
+  const links = h("p", { class: "note", hidden: isFile() });
   const regions = h("p", { class: "note flame-regions" });
   const none = empty("No samples yet",
     "Samples count processor time: a process that waits has none. Let it work for some seconds.");
   const off = empty("No call stacks here", "This process takes no samples of its call stacks, or the region is not known.",
     h("p", {}, "Start the program with ", h("code", {}, "OTELPROF_STACKS=on"), ", or without otelprof.Setup use ", h("code", {}, "stacks.NewProfiler()"), "."));
-  const content = h("div", {}, h("div", { class: "toolbar" }, flame.search, last, h("label", {}, lines, " Lines"), rate && [rate.el, live], flame.out, flame.found),
+  const content = h("div", {}, h("div", { class: "toolbar" }, flame.search, last, !isFile() && h("label", {}, lines, " Lines"), rate && [rate.el, live], flame.out, flame.found),
     rate && rate.said, regions, notice, flame.graph, flame.facts, summary, links);
   const el = h("section", { "aria-label": "Call stacks" },
     h("h1", { class: "flame-title" }, whole ? "Process" : region || "\"\"", h("span", { class: "muted" }, " CPU call stacks")), content, none, off,

@@ -34,7 +34,7 @@ function byLine(w) {
 
 /** sessionWaits sums up what the whole session waited for; choose(index) selects the span with the longest. */
 export function sessionWaits(session, choose) {
-  if (document.body.dataset.causal !== "true" || isSaved()) return null;
+  if (document.body.dataset.causal !== "true" || (isSaved() && !session.recorded)) return null;
   const all = sumWaits(session.spans);
   return h("section", {}, h("h2", {}, "What it waited for"), h("p", { class: "muted" }, recordedText(session.recorded)),
     h("ol", { class: "waits" }, all.slice(0, shownWaits).map((w) => h("li", {},
