@@ -30,10 +30,11 @@ type Server struct {
 	Tools        []Tool
 }
 
-// The versions of the protocol, the newest first. From stateless on there is no handshake.
+// The versions of the protocol, the newest first. From stateless on there is no handshake. Before
+// 2025-06-18 a server had to take batches of messages.
 const stateless = "2026-07-28"
 
-var versions = []string{stateless, "2025-11-25", "2025-06-18", "2025-03-26"}
+var versions = []string{stateless, "2025-11-25", "2025-06-18"}
 
 // Codes of errors: those of JSON-RPC, and the protocol's own.
 const (

@@ -60,6 +60,10 @@ func TestHandle(t *testing.T) {
 			`{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"1999-01-01"}}`,
 			`{"jsonrpc":"2.0","id":"a","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"test","version":"1"},"instructions":"begin with echo"}}`,
 		},
+		"initialize with a version that has batches": {
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"test","version":"1"},"instructions":"begin with echo"}}`,
+		},
 		"ping": {`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`},
 		"call": {
 			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"a":1}}}`,
@@ -87,7 +91,7 @@ func TestHandle(t *testing.T) {
 		},
 		"a later version": {
 			`{"jsonrpc":"2.0","id":6,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}}}`,
-			`{"jsonrpc":"2.0","id":6,"error":{"code":-32022,"message":"protocol version \"2030-01-01\": must be one of [2026-07-28 2025-11-25 2025-06-18 2025-03-26]","data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"],"requested":"2030-01-01"}}}`,
+			`{"jsonrpc":"2.0","id":6,"error":{"code":-32022,"message":"protocol version \"2030-01-01\": must be one of [2026-07-28 2025-11-25 2025-06-18]","data":{"supported":["2026-07-28","2025-11-25","2025-06-18"],"requested":"2030-01-01"}}}`,
 		},
 		"no version of JSON-RPC": {`{"id":7,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"message: must have jsonrpc 2.0 and a method"}}`},
 	} {
