@@ -59,7 +59,7 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	out.line("the next %d s beside all since the start; means, so that one slow call counts", seconds)
 	rows := make([][]string, len(changes))
 	for i, c := range changes {
-		rows[i] = []string{c.Name, fmt.Sprintf("%.3g", c.count/float64(seconds)), duration(c.mean), duration(c.since), fmt.Sprintf("%+.1f %%", 100*(c.mean/max(c.since, 1)-1)), fmt.Sprintf("%.0f", c.errors)}
+		rows[i] = []string{c.Name, number(c.count / float64(seconds)), duration(c.mean), duration(c.since), fmt.Sprintf("%+.1f %%", 100*(c.mean/max(c.since, 1)-1)), fmt.Sprintf("%.0f", c.errors)}
 	}
 	out.table("regions", []string{"region", "a second", "mean now", "mean since the start", "change", "errors"}, rows)
 	return out.String(), nil

@@ -18,15 +18,10 @@ import (
 
 // A checked is the answer to a plan that is asked about.
 type checked struct {
-	Lines    []explain.Line `json:"lines"`
-	Cost     string         `json:"cost"`
-	Refused  string         `json:"refused"`
-	Error    string         `json:"error"`
-	Problems []struct {
-		Line    int    `json:"line"`
-		Key     string `json:"key"`
-		Message string `json:"message"`
-	} `json:"problems"`
+	Lines   []explain.Line `json:"lines"`
+	Cost    string         `json:"cost"`
+	Refused string         `json:"refused"`
+	Error   string         `json:"error"` // with all problems
 }
 
 func (a API) check(ctx context.Context, document []byte) (checked, error) {
@@ -113,7 +108,7 @@ func experiment(ctx context.Context, api API, a experimentArguments) (string, er
 	var out page
 	out.line("state %s: callers of %s are held for 10 and 30 %% of what that takes itself, in some windows and not in others", now.Status.State, strings.Join(names, ", "))
 	out.line("cost at most: %s", c.Cost)
-	out.line("It ends by itself after %.3g minutes. Ask whatif or rank in 10 s to a minute; stop ends it before.", cmp.Or(a.Minutes, usualMinutes))
+	out.line("It ends by itself after %.3g minutes at most. Ask whatif or rank in 10 s to a minute; stop ends it before.", cmp.Or(a.Minutes, usualMinutes))
 	return out.String(), nil
 }
 

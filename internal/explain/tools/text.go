@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -92,13 +93,21 @@ func duration(ns float64) string {
 		name string
 	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
 		if math.Abs(ns) >= 0.9995*unit.size {
-			return fmt.Sprintf("%.3g %s", ns/unit.size, unit.name)
+			return number(ns/unit.size) + " " + unit.name
 		}
 	}
-	return fmt.Sprintf("%.3g ns", ns)
+	return number(ns) + " ns"
 }
 
-func percent(part float64) string { return fmt.Sprintf("%.3g %%", 100*part) }
+func percent(part float64) string { return number(100*part) + " %" }
+
+// number writes three digits, and whole numbers from 1000 on.
+func number(v float64) string {
+	if math.Abs(v) >= 999.5 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
 
 // short leaves the path of a package out: "main.(*stock).take:49".
 func short(where string) string { return where[strings.LastIndexByte(where, '/')+1:] }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
@@ -122,6 +124,15 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
+// Large numbers are whole, and the longest wait is so on 32 bits, too.
+func TestNumbers(t *testing.T) {
+	longest := span{Waits: []wait{{Kind: "network", For: 4e9}, {Kind: "lock", For: 1e6}}}.longestWait()
+	got := []string{duration(3.6e12), duration(999.6e9), duration(1.234e6), duration(-2e3), percent(12.5), percent(0.4567), number(12345.6), longest}
+	if diff := cmp.Diff([]string{"3600 s", "1000 s", "1.23 ms", "-2 µs", "1250 %", "45.7 %", "12346", "4 s network"}, got); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+}
+
 func waitsAnswer(of profile.Region, all []profile.Wait) any {
 	return map[string]any{"regions": []profile.RegionWaits{{Region: of, Spans: 10, Time: 100 * time.Second, Waits: all}}}
 }
@@ -190,7 +201,7 @@ func TestExperiment(t *testing.T) {
 		t.Fatalf("a plan was sent: %v", sent)
 	}
 	text, err := experiment(t.Context(), api(standing(true, "stopped"), ""), experimentArguments{Minutes: 2, Reason: "why not"})
-	if err != nil || !strings.Contains(text, "at most little") || !strings.Contains(text, "after 2 minutes") {
+	if err != nil || !strings.Contains(text, "at most little") || !strings.Contains(text, "after 2 minutes at most") {
 		t.Errorf("%q, %v", text, err)
 	}
 	limits, _ := sent["limits"].(map[string]any)

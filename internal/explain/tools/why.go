@@ -1,11 +1,11 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
@@ -44,7 +44,7 @@ func Explain(ctx context.Context, api API, name string) (string, error) {
 func (r region) counted() string {
 	var parts []string
 	for _, m := range r.Pmu.Means {
-		value := strconv.FormatFloat(m.Mean, 'g', 3, 64)
+		value := number(m.Mean)
 		if m.Unit == "ns" {
 			value = duration(m.Mean)
 		}
@@ -195,7 +195,7 @@ func (s span) longestWait() string {
 	if len(s.Waits) == 0 {
 		return ""
 	}
-	w := slices.MaxFunc(s.Waits, func(a, b wait) int { return int(a.For - b.For) })
+	w := slices.MaxFunc(s.Waits, func(a, b wait) int { return cmp.Compare(a.For, b.For) })
 	text := duration(w.For) + " " + waitedFor(w.Kind, w.Where)
 	if by := endedBy(w.By, w.ByWhere); by != "" {
 		text += ", ended by " + by
