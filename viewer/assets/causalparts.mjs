@@ -61,7 +61,7 @@ function cell(p) {
   return h("td", { class: "number" }, !p.loose && h("strong", {}, change(p.change)), h("span", { class: "muted range" }, interval(p)));
 }
 
-/** figure is a question that has numbers, as a picture with its table beside. draw makes the picture as wide as there is room. */
+/** figure is a question with numbers, as a picture and a table. draw makes the picture as wide as there is room. */
 export function figure() {
   const holder = h("div", { class: "plot-holder" });
   const head = h("header");

@@ -116,7 +116,7 @@ function planNames(questions) {
 export const priceText = (enabled) => `: it holds callers of up to three regions now and then, for ${enabled ? 10 : 30} minutes at most, and takes at most 3 % of the throughput${
   enabled ? "" : "; the program must opt in first, by OTELPROF_EXPERIMENTS=on"}.`; // Plan.Loss of duty 5 %
 
-/** planDraft is a plan for this program to start from, of ten minutes and a small budget. Its generation is the clock's. */
+/** planDraft is a plan to start from, of ten minutes and a small budget. Its generation is the clock's. */
 export function planDraft({ questions, progress, metric, service, now = Date.now() }) {
   const second = Math.floor(now / 1000);
   const names = planNames(questions);

@@ -2,7 +2,7 @@
 
 import { changeOf, isThroughput } from "./curves.mjs";
 
-/** changesOf returns the changes that have a number at a goal, what would change most first: text, and effect with its interval. */
+/** changesOf returns the changes with a number at a goal, the largest first: text, and effect with its interval. */
 export function changesOf(profile, goal) {
   return (profile.changes ?? [])
     .filter((c) => goal && c.progress === goal.progress && (c.metric || "throughput") === goal.metric && !c.effect.withheld)

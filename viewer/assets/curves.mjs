@@ -93,7 +93,7 @@ export function typical(curve) {
   return points.filter((p) => p.speedup <= 0.5).at(-1) ?? points[0];
 }
 
-/** columnsOf returns the speed-ups that a table shows: 10, 25 and 50 % as far as they were asked, or else some of them. */
+/** columnsOf returns the speed-ups that a table shows: of 10, 25 and 50 % what was asked, or else some. */
 export function columnsOf(questions) {
   const asked = [...new Set(questions.flatMap((q) => q.curves.flatMap((c) => c.points.map((p) => p.speedup))))].sort((a, b) => a - b);
   const usual = asked.filter((s) => [0.1, 0.25, 0.5].includes(s));

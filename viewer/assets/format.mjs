@@ -61,7 +61,7 @@ export function change(part) {
   return `${p > 0 ? "+" : p < 0 ? "−" : "±"}${Math.abs(p).toFixed(1)} %`;
 }
 
-/** points writes a standard error of a part of one in percentage points: "±0.4 points", and a dash where there is none. */
+/** points writes a standard error of a part of one: "±0.4 points", and a dash where there is none. */
 export function points(part) {
   return part === null || !Number.isFinite(part) ? "–" : `±${(100 * part).toFixed(1)} points`;
 }

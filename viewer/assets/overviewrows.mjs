@@ -75,7 +75,7 @@ function answerOf({ answer, curves }) {
 
 const weak = ["unclear", "little", "none"];
 
-/** verdictAt is the curve's verdict, or the point's where the curve has an effect: another speed-up may be sure where this one is not. */
+/** verdictAt is the curve's verdict, or the point's where the curve has an effect: it may be sure at another speed-up. */
 const verdictAt = (curve, point) => (weak.includes(curve.verdict) ? curve.verdict : point.verdict);
 
 /** numbersAt returns [mode, point] for each mode that has a number at the same speed-up. */

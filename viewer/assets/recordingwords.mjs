@@ -2,7 +2,7 @@
 
 import { ago, duration, percent, plural, until } from "./format.mjs";
 
-/** recordingText says what is being done, what there is, and when there will be more; "" where nothing is known of recordings. */
+/** recordingText says what is done, what there is, and when there will be more; "" where nothing is known. */
 export function recordingText(recording, now = Date.now()) {
   if (!recording) return "";
   if (!recording.on && !recording.recordings) return "";

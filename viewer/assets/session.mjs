@@ -71,7 +71,11 @@ export function sessionView(context) {
     aside.drawnFor = state.session;
     setAttr(aside, "data-open", content ? "" : null);
     if (content) {
-      const close = h("button", { type: "button", class: "quiet", "aria-label": "Close details", onclick: () => select(null) }, "Close");
+      const close = h("button", { type: "button", class: "quiet", "aria-label": "Close details", onclick: () => {
+        const at = rows.keyedParts.get(state.selected)?.el;
+        select(null);
+        at?.focus(); // the button is gone
+      } }, "Close");
       aside.replaceChildren(h("div", { class: "details-bar" }, copyButton("Copy link", () => location.href), close), content);
     } else {
       aside.replaceChildren(overview(state.tree, state.session, (k) => select(k, true)));

@@ -12,6 +12,9 @@ export class Element {
   get nextElementSibling() { const all = this.parent?.children ?? []; return all[all.indexOf(this) + 1] ?? null; }
   get textContent() { return this.childNodes.map((c) => (c instanceof Element ? c.textContent : String(c))).join(""); }
   set textContent(text) { this.replaceChildren(...(text === "" ? [] : [text])); }
+  querySelector() { return null; }
+  scrollIntoView() {}
+  get options() { return this.children; }
   get isConnected() { return true; }
   append(...nodes) { for (const n of nodes) this.insertBefore(n, null); }
   insertBefore(node, at) {

@@ -113,6 +113,17 @@ test("a session is not kept any more only where the process says that it knows n
   assert.equal(gone.hidden, false);
 });
 
+test("details that are closed give the focus back to their row", () => {
+  install();
+  const view = sessionView({ id: "1", query: new URLSearchParams(), remember() {} });
+  const span = { name: "GET /", kind: "server", scope: "", span_id: "01", parent: -1, start_ns: 0, duration_ns: 9, self_ns: 9, delay_ns: 0, status: "Unset", attributes: [], events: [], links: [] };
+  view.render({ id: "1", origin: "1", name: "GET /", trace_id: "0", start: "2026-01-01T00:00:00Z", duration_ns: 9, attributes: [], spans: [span] });
+  const row = view.el.all().find((e) => e.getAttribute("role") === "row");
+  row.listeners.click({ target: { closest: () => null } });
+  view.el.all().find((e) => e.getAttribute("aria-label") === "Close details").click();
+  assert.equal(document.activeElement, row);
+});
+
 test("a link opens the region of that very name, and a failed request leaves what was known", async () => {
   const region = (name, count) => ({ scope: "", name, kind: "server", count, errors: 0, self_ns: 1, self_share: 0.1, total_ns: 1, mean_ns: 1, min_ns: 1, max_ns: 1, p50_ns: 1, p90_ns: 1, p99_ns: 1, p999_ns: 1, relative_error: 0 });
   const answers = { "regions/distribution": () => ({ body: { bins: [{ low_ns: 0, high_ns: 1, count: 7 }] } }) };
