@@ -27,7 +27,7 @@ export function gauges(status) {
   return all;
 }
 
-/** endOf is when a plan ends, in ms: when it says, or at the end of the longest life that the program allows. */
+/** endOf is when a plan ends, in ms: when it says, or when the longest life that is allowed is over. */
 export function endOf(plan, { state, since, allowed }) {
   const most = Math.max(Date.parse(since), Date.parse(plan.not_before) || 0) + parseDuration(allowed?.life) / 1e6;
   return Math.min(Date.parse(plan.expires_at), ["running", "waiting"].includes(state) && most > 0 ? most : Infinity);

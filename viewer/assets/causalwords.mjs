@@ -97,7 +97,7 @@ export function whyEmpty(status, profile) {
     waiting: status.plan?.not_before ? "A plan is in force and its time has not come." : "A plan is in force and waits to begin.",
     running: "Experiments are running. The first numbers come when every speed-up was measured five times.",
     stopped: "The plan was stopped before there were numbers. Apply it again with a higher generation.",
-    expired: "The plan expired before there were numbers. Apply one with a later expires_at.",
+    expired: "The plan expired before there were numbers. Apply one for longer, or with fewer regions.",
     spent: "The plan used up its budget before there were numbers. Raise limits.total, or choose fewer regions.",
     withheld: `No number could be given, so the plan has ended${status.reason ? `: ${status.reason}` : ""}.`,
     aborted: "The breaker opened before there were numbers. Only a plan with another id runs now.",

@@ -55,6 +55,7 @@ test("there is always a reason for no number", () => {
   for (const state of ["idle", "waiting", "running", "stopped", "expired", "spent", "aborted", "withheld"]) {
     assert.equal(whyEmpty({ enabled: true, state }, profile).length, 1, state);
   }
+  assert.match(whyEmpty({ enabled: true, state: "expired" }, profile)[0], /for longer, or with fewer regions/); // the program may allow no longer life
   const all = whyEmpty({ enabled: false, state: "idle", last_error: "bad key", recording: { on: false, recordings: 0 } }, { curves: [], notes: ["no visits"] });
   assert.equal(all.length, 4);
   assert.match(all[0], /Recordings.*are off/);
