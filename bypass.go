@@ -41,11 +41,14 @@ func (p *Profiler) watch(c config) {
 		return
 	}
 	b := &bypass{}
-	if _, sdk := c.base.(*sdktrace.TracerProvider); sdk {
-		register(c.base, b)
+	sdk, ok := c.base.(*sdktrace.TracerProvider)
+	if ok {
+		sdk.RegisterSpanProcessor(b)
 	}
 	later := time.AfterFunc(watched, func() {
-		unregister(c.base, b)
+		if ok { // up to v1.46 the SDK takes its first one away for one that it does not have
+			sdk.UnregisterSpanProcessor(b)
+		}
 		if !c.withoutGlobals && p.displaced(c) {
 			return
 		}

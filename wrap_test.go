@@ -244,6 +244,30 @@ func TestWrapBypassed(t *testing.T) {
 	}
 }
 
+// A provider around the SDK's keeps its processors when it has been looked for spans that pass by.
+func TestWrapLeavesTheProcessors(t *testing.T) {
+	for name, around := range map[string]func(*sdktrace.TracerProvider) trace.TracerProvider{
+		"SDK":    func(tp *sdktrace.TracerProvider) trace.TracerProvider { return tp },
+		"around": func(tp *sdktrace.TracerProvider) trace.TracerProvider { return &countedProvider{TracerProvider: tp} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			exporter := tracetest.NewInMemoryExporter()
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+			var said testutil.Log
+			p, err := Wrap(around(tp), WithoutGlobals(), WithoutReplay(), WithLogger(said.Logger()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Shutdown(context.Background())
+			time.Sleep(watched + time.Second)
+			spanOf(p, "late")
+			if n := len(exporter.GetSpans()); n != 1 {
+				t.Errorf("%s: %d spans exported after %v, want 1", name, n, watched)
+			}
+		})
+	}
+}
+
 func endSpans(tracer trace.Tracer) {
 	for range 100 {
 		_, s := tracer.Start(context.Background(), "checkout")
