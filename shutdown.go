@@ -153,14 +153,14 @@ func (p *Profiler) releaseAll(ctx context.Context) error {
 }
 
 // end ends one stage after the other. Each before the exports, which are the last but one, takes
-// half of the time that is left at most, so that what has been measured is exported even if a part
-// of it hangs.
+// half of the time that is left at most, or [ending.Grace] if that is more, so that what has been
+// measured is exported even if a part of it hangs.
 func end(ctx context.Context, stages [][]part) error {
 	var errs []error
 	for i, stage := range stages {
 		var limit <-chan time.Time
 		if deadline, ok := ctx.Deadline(); ok && i < len(stages)-2 {
-			limit = time.After(time.Until(deadline) / 2)
+			limit = time.After(max(time.Until(deadline)/2, ending.Grace))
 		}
 		errs = append(errs, endStage(ctx, stage, limit))
 	}

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelprof/otelprof/causal/remote"
+	"github.com/otelprof/otelprof/internal/clock/ending"
 	"github.com/otelprof/otelprof/otelhdr/hdrmetric"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -92,6 +93,22 @@ func TestShutdownAfterItsContext(t *testing.T) {
 		}
 		close(release)
 	})
+}
+
+// A deadline that has passed, or has as good as passed, leaves that time too.
+func TestShutdownAfterItsDeadline(t *testing.T) {
+	for _, left := range []time.Duration{-time.Second, 0, time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), left)
+			defer cancel()
+			quick := []part{{"quick", func(context.Context) error { time.Sleep(ending.Grace / 2); return nil }}}
+			for range 20 { // of two that are ready, select takes either
+				if err := end(ctx, [][]part{quick, quick, quick, quick}); err != nil {
+					t.Errorf("%v left: end = %v", left, err)
+				}
+			}
+		})
+	}
 }
 
 // A hungStore takes nothing until it is released.
