@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,7 @@ func (s *Session) Delay() time.Duration {
 	return time.Duration(s.delay.Load())
 }
 
-// SetAttributes tags the session.
+// SetAttributes tags the session. Of a key the last value counts.
 func (s *Session) SetAttributes(kv ...attribute.KeyValue) {
 	if s == nil || len(kv) == 0 {
 		return
@@ -138,7 +139,13 @@ func (s *Session) SetAttributes(kv ...attribute.KeyValue) {
 	a := s.attributes.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.kv = append(a.kv, kv...)
+	for _, one := range kv {
+		if i := slices.IndexFunc(a.kv, func(has attribute.KeyValue) bool { return has.Key == one.Key }); i >= 0 {
+			a.kv[i] = one
+		} else {
+			a.kv = append(a.kv, one)
+		}
+	}
 }
 
 // Discard leaves the session out of the store. Its spans are measured all the same.

@@ -414,16 +414,34 @@ func TestSessionWithOnlyOpenSpansIsStored(t *testing.T) {
 	}
 }
 
+// A session that lives for long and counts by an attribute does not keep all values.
+func TestSessionAttributesHaveTheirLastValues(t *testing.T) {
+	tp := wrapSDK(t)
+	ctx, session := spans.StartSession(t.Context(), "import", attribute.Int("rows", 0), attribute.String("file", "a"))
+	_, s := tp.Tracer("").Start(ctx, "row")
+	for i := range 100 {
+		session.SetAttributes(attribute.Int("rows", i+1))
+	}
+	s.End()
+	session.End()
+	want := []attribute.KeyValue{attribute.Int("rows", 100), attribute.String("file", "a")}
+	if diff := cmp.Diff(want, storedOne(t, tp).Attributes, byValue); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+}
+
 func TestSessionAttributesConcurrentSafe(t *testing.T) {
 	tp := wrapSDK(t)
 	ctx, root := tp.Tracer("").Start(context.Background(), "root")
 	var wg sync.WaitGroup
 	for i := range 50 {
-		wg.Go(func() { spans.SessionFromContext(ctx).SetAttributes(attribute.Int("k", i)) })
+		wg.Go(func() {
+			spans.SessionFromContext(ctx).SetAttributes(attribute.Int(fmt.Sprint(i), i), attribute.Int("k", i))
+		})
 	}
 	wg.Wait()
 	root.End()
-	if got := len(storedOne(t, tp).Attributes); got != 50 {
-		t.Errorf("%d attributes, want 50", got)
+	if got := len(storedOne(t, tp).Attributes); got != 51 {
+		t.Errorf("%d attributes, want 51", got)
 	}
 }
