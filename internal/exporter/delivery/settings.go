@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -14,7 +15,7 @@ type batchSettings struct {
 	queue   int           // …_MAX_QUEUE_SIZE
 	batch   int           // …_MAX_EXPORT_BATCH_SIZE
 	delay   time.Duration // …_SCHEDULE_DELAY; 0 exports at once what is there
-	timeout time.Duration // …_EXPORT_TIMEOUT
+	timeout time.Duration // …_EXPORT_TIMEOUT; 0 there is a day here
 }
 
 const (
@@ -32,7 +33,7 @@ func settingsFromEnv(prefix string, s batchSettings) (batchSettings, error) {
 	var errs []error
 	number := func(name string, value, least, most int) int {
 		name = prefix + name
-		text := os.Getenv(name)
+		text := strings.TrimSpace(os.Getenv(name))
 		if text == "" {
 			return value
 		}
@@ -43,13 +44,15 @@ func settingsFromEnv(prefix string, s batchSettings) (batchSettings, error) {
 		}
 		return v
 	}
-	ms := func(name string, d time.Duration, least int) time.Duration {
-		const day = 24 * 60 * 60 * 1000
-		return time.Duration(number(name, int(d.Milliseconds()), least, day)) * time.Millisecond
+	const day = 24 * time.Hour
+	ms := func(name string, d time.Duration) time.Duration {
+		return time.Duration(number(name, int(d.Milliseconds()), 0, int(day.Milliseconds()))) * time.Millisecond
 	}
 	s.queue = number("MAX_QUEUE_SIZE", s.queue, 1, 1e6)
 	s.batch = min(number("MAX_EXPORT_BATCH_SIZE", s.batch, 1, 1e6), s.queue)
-	s.delay = ms("SCHEDULE_DELAY", s.delay, 0)
-	s.timeout = ms("EXPORT_TIMEOUT", s.timeout, 1)
+	s.delay = ms("SCHEDULE_DELAY", s.delay)
+	if s.timeout = ms("EXPORT_TIMEOUT", s.timeout); s.timeout == 0 {
+		s.timeout = day // no limit, to all of OpenTelemetry's SDKs
+	}
 	return s, errors.Join(errs...)
 }
