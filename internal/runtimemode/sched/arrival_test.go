@@ -4,6 +4,7 @@ package sched_test
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -132,5 +133,35 @@ func TestWaitsBeforeARequestAreCounted(t *testing.T) {
 			}
 			t.Errorf("in none of 50 tries %d of one request had waited before it", tt.unpaid)
 		})
+	}
+}
+
+// What the network wakes is a guest, also where a goroutine that starts the world finds it.
+func TestArrivalAtTheStartOfTheWorld(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	client, server := connected(t)
+	begin(t, 0.5)
+	const requests = 20
+	var stats runtime.MemStats
+	for range requests {
+		var done atomic.Bool
+		go func() {
+			read(server)
+			r := sched.Open(false)
+			r.Join(false).Join(false)
+			r.Close()
+			done.Store(true)
+		}()
+		time.Sleep(time.Millisecond) // it waits
+		if _, err := client.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		for ; !done.Load(); runtime.Gosched() {
+			runtime.ReadMemStats(&stats)
+		}
+	}
+	// On a busy machine some have not waited yet.
+	if n := sched.Refused().Arrivals; n < requests/2 {
+		t.Errorf("%d arrivals of %d requests", n, requests)
 	}
 }

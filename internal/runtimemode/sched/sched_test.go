@@ -177,8 +177,8 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// A goroutine that waits for a timer or the network meanwhile has waited longer, and owes next to
-// nothing.
+// A goroutine that waits for a timer or the network meanwhile, or for one that is not delayed, has
+// waited longer, and owes next to nothing.
 func TestTimersOwe(t *testing.T) {
 	for name, wait := range map[string]func(){
 		"Sleep":  func() { time.Sleep(10 * time.Millisecond) },
@@ -191,6 +191,11 @@ func TestTimersOwe(t *testing.T) {
 			}
 		},
 		"network": func() { clock.Sleep(clock.Now(), 4*time.Millisecond, always) },
+		"exempt goroutine": func() {
+			c := make(chan bool)
+			go func() { defer sched.Exempt()(); time.Sleep(10 * time.Millisecond); close(c) }()
+			<-c
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// On a busy machine the region may be over before the wait begins, and a goroutine that
@@ -230,6 +235,20 @@ func waitBeside(t *testing.T, wait func()) (owed, spent time.Duration) {
 	after, _ := sched.Growth()
 	_, spent = sched.Books()
 	return after - before, spent
+}
+
+// A goroutine that the garbage collector stops to scan its stack has not waited: it is not ahead.
+func TestCollectorGivesNoCredit(t *testing.T) {
+	for range 20 {
+		begin(t, 0.5)
+		var collected atomic.Bool
+		debt() // the scheduler knows of the goroutine, and has not seen it stop
+		go func() { runtime.GC(); collected.Store(true) }()
+		burnUntil(collected.Load)
+		if d := debt(); d < -small {
+			t.Fatalf("owes %v after a collection, want nothing", d)
+		}
+	}
 }
 
 func TestLeaveElsewhere(t *testing.T) {

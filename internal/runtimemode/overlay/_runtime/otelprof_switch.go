@@ -88,17 +88,18 @@ func otelprofStops(x *otelprofExperiment, gp *g, regionGoesOn bool) {
 func otelprofWakes(x *otelprofExperiment, gp *g) {
 	now, growth := x.now()
 	o := otelprofLedger(x, gp, now, growth)
-	if o.running {
-		o.running = false
+	o.running = false
+	if gp.waitreason == waitReasonPreempted {
 		// It was stopped from outside, for the garbage collector, so no stop was seen.
-		if gp.waitreason == waitReasonPreempted {
-			otelprofStops(x, gp, false)
-			return
-		}
+		otelprofStops(x, gp, false)
+		return
 	}
 	now, growth = o.settleEnds(x, now, growth)
 	mp := getg().m
-	waker := mp.curg
+	waker, network := mp.curg, gp.waitreason == waitReasonIOWait
+	if network && sched.gcwaiting.Load() {
+		waker = nil // any goroutine may start the world, which polls the network
+	}
 	switch {
 	case waker == gp && gp.waitreason == waitReasonCoroutine:
 		// The P comes from the goroutine that has just switched to this one.
@@ -111,7 +112,6 @@ func otelprofWakes(x *otelprofExperiment, gp *g) {
 		o.settles = true
 	default:
 		// A timer or the network: the world outside does not know of any delay.
-		network := gp.waitreason == waitReasonIOWait
 		switch {
 		case network && o.served.Load() == x.epoch:
 			o.debt = max(0, o.debt-(now-growth-o.since)) // this process has paid
@@ -134,10 +134,13 @@ func otelprofWakes(x *otelprofExperiment, gp *g) {
 // otelprofHandsOver books what gp takes over from its waker, and returns the growth then.
 func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) int64 {
 	o, w := &gp.otelprof, otelprofLedger(x, waker, now, growth)
-	works := o.works(gp)
+	works, waited := o.works(gp), now-growth-o.since
 	switch {
 	case w.free(waker):
-		o.debt -= now - growth - o.since
+		// It is not delayed, so it was early by what grew meanwhile.
+		before := o.debt
+		o.charge(growth)
+		o.debt = max(before-waited, o.debt-before)
 		return growth
 	case w.guest != 0 && works && o.served.Load() != x.epoch:
 		w.handed = true
@@ -146,10 +149,9 @@ func otelprofHandsOver(x *otelprofExperiment, gp, waker *g, now, growth int64) i
 		o.settles = o.in == 0 && otelprofReturns(gp.waitreason)
 		return growth
 	case w.guest != 0 && works:
-		o.debt = max(0, o.debt-(now-growth-o.since)) // this process has paid
+		o.debt = max(0, o.debt-waited) // this process has paid
 		return growth
 	}
-	waited := now - growth - o.since
 	if w.guest == 0 {
 		o.departs(waited)
 	}
