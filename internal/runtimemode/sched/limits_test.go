@@ -147,6 +147,29 @@ func TestExemptRequest(t *testing.T) {
 	}
 }
 
+// What an exempt request has started before an experiment pays nothing in it.
+func TestExemptRequestIsOlderThanTheExperiment(t *testing.T) {
+	r := sched.Open(true)
+	defer r.Close()
+	before := r.Join(false)
+	begun, spent := make(chan bool), make(chan time.Duration)
+	go func() {
+		<-begun
+		time.Sleep(10 * time.Millisecond)
+		sched.Point()
+		_, paid := sched.Books()
+		spent <- paid
+	}()
+	before.Join(false)
+	limits := likeAPlan
+	limits.Duty = time.Hour
+	busy(t, 0.8, limits)
+	close(begun)
+	if paid := <-spent; paid != 0 {
+		t.Errorf("delayed by %v, want by nothing", paid)
+	}
+}
+
 // No 100 ms have more delay in all goroutines than they may, also where an experiment ends and
 // another begins.
 func TestDutyHoldsInEachWindow(t *testing.T) {
@@ -349,6 +372,36 @@ func TestServedCallIsPaidOnce(t *testing.T) {
 	call(false)
 	if served, from := call(true), call(false); served > 5*time.Millisecond || from < 10*time.Millisecond {
 		t.Errorf("a call that this process answers was delayed by %v, one that another does by %v", served, from)
+	}
+}
+
+// Records of goroutines are used again. That the one before waited for this process is not known of
+// the next.
+func TestServedEndsWithItsGoroutine(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the next has the record of the one before
+	client, server := connected(t)
+	begin(t, 0.5)
+	const requests = 20
+	for range requests {
+		served, over := make(chan bool), make(chan bool)
+		go func() {
+			defer close(served)
+			sched.Here().Served(true)
+		}()
+		<-served
+		go func() {
+			defer close(over)
+			writeAfter(client, 2*time.Millisecond)
+			read(server)
+			r := sched.Open(false)
+			r.Join(false).Join(false)
+			r.Close()
+		}()
+		<-over
+	}
+	// On a busy machine some have not waited.
+	if n := sched.Refused().Arrivals; n < requests/2 {
+		t.Errorf("%d arrivals of %d requests", n, requests)
 	}
 }
 

@@ -80,6 +80,9 @@ type otelprofAccount struct {
 
 var otelprofRequests [otelprofAccounts]otelprofAccount
 
+// otelprofUsed is how many are not free.
+var otelprofUsed atomic.Int32
+
 // request returns the account of the request that the goroutine works for, nil if it works for
 // none.
 func (o *otelprofG) request(goid uint64) *otelprofAccount {
@@ -260,6 +263,9 @@ func otelprofOpen(exempt bool, most int64) (id uint64) {
 				a.exempt.Store(1)
 			}
 			a.opened.Store(now)
+			if was == 0 && otelprofUsed.Add(1) == 1 {
+				atomic.Or(&otelprofOn, otelprofServing)
+			}
 			id = serial<<16 | place // never 0, for serials begin with 1
 			a.id.Store(id)
 			return id
@@ -281,7 +287,12 @@ func otelprofClose(id uint64) (spent int64) {
 		return 0
 	}
 	spent = a.spent.Load()
-	a.id.CompareAndSwap(id, 0) // another request may have it by now
+	if a.id.CompareAndSwap(id, 0) && otelprofUsed.Add(-1) == 0 { // else another request has it by now
+		atomic.And(&otelprofOn, ^uint32(otelprofServing))
+		if otelprofUsed.Load() != 0 {
+			atomic.Or(&otelprofOn, otelprofServing) // one has been opened meanwhile
+		}
+	}
 	return spent
 }
 

@@ -6,7 +6,7 @@ package runtime
 //go:nosplit
 func otelprofSees(gp *g, before, after uint32) bool {
 	if otelprofEpoch == 0 && !gp.otelprof.watched.open() {
-		return false
+		return before == _Gdead && otelprofOn&otelprofServing != 0
 	}
 	switch before {
 	case _Grunning, _Gsyscall:
@@ -26,6 +26,9 @@ func otelprofSees(gp *g, before, after uint32) bool {
 //
 //go:nowritebarrierrec
 func otelprofSwitch(gp *g, before, after uint32) {
+	if before == _Gdead {
+		otelprofInherits(gp)
+	}
 	if x := otelprofCurrent(); x != nil {
 		otelprofTake(x, gp, before, after)
 	}
@@ -210,6 +213,17 @@ func otelprofOwedByP(x *otelprofExperiment, pp *p, virtual int64) int64 {
 	return pp.otelprof.debt - (virtual - pp.otelprof.since)
 }
 
+// otelprofInherits has gp, which is created, work for the request of its parent. What its record
+// says of a goroutine before is forgotten.
+func otelprofInherits(gp *g) {
+	o := &gp.otelprof
+	o.between = false
+	o.served.Store(0)
+	if parent := getg().m.curg; parent != nil && parent != gp && parent.otelprof.request(parent.goid) != nil {
+		o.account, o.accountID, o.own = parent.otelprof.account, gp.goid, false
+	}
+}
+
 // otelprofBegins books that gp is created: at the virtual time of its parent (happens-before).
 func otelprofBegins(x *otelprofExperiment, gp *g) {
 	now, growth := x.now()
@@ -220,8 +234,5 @@ func otelprofBegins(x *otelprofExperiment, gp *g) {
 		p.charge(growth)
 		o.debt, o.guest = p.debt, p.guest
 		p.handed = p.guest != 0
-		if p.request(parent.goid) != nil {
-			o.account, o.accountID, o.own = p.account, gp.goid, false
-		}
 	}
 }

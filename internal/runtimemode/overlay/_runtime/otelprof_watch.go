@@ -13,11 +13,15 @@ import (
 
 // otelprofOn is what the hooks look at first. The lower bits count the goroutines that are watched,
 // otelprofInForce is set while there is an experiment; one that its budget has ended leaves it to
-// otelprofStop. A goroutine is counted by itself, while it runs, so the one that changes its status
-// later sees that: its status was changed by atomic operations in between.
+// otelprofStop; otelprofServing is set while requests have accounts. A goroutine is counted by
+// itself, while it runs, so the one that changes its status later sees that: its status was changed
+// by atomic operations in between.
 var otelprofOn uint32
 
-const otelprofInForce = 1 << 31
+const (
+	otelprofInForce = 1 << 31
+	otelprofServing = 1 << 30
+)
 
 // otelprofWatched is what a goroutine has been doing while it was watched. Sums are never set back.
 type otelprofWatched struct {
@@ -88,7 +92,9 @@ func otelprofEndWatch(gp unsafe.Pointer, goid uint64, life uint32) (now, runnabl
 // otelprofWatching returns how many goroutines are watched.
 //
 //go:linkname otelprofWatching
-func otelprofWatching() uint32 { return atomic.Load(&otelprofOn) &^ otelprofInForce }
+func otelprofWatching() uint32 {
+	return atomic.Load(&otelprofOn) &^ (otelprofInForce | otelprofServing)
+}
 
 // release ends one watch of a life, and reports whether there was one.
 func (o *otelprofWatched) release(life uint32) bool {
