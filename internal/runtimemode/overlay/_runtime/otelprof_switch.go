@@ -5,20 +5,21 @@ package runtime
 //
 //go:nosplit
 func otelprofSees(gp *g, before, after uint32) bool {
+	born := before == _Gdead || before == _Gdeadextra
 	if otelprofEpoch == 0 && !gp.otelprof.watched.open() {
-		return before == _Gdead && otelprofOn&otelprofServing != 0
+		return born && otelprofOn&otelprofServing != 0
 	}
 	switch before {
 	case _Grunning, _Gsyscall:
-		return after != _Grunning && after != _Gsyscall && after != _Gcopystack
+		// dropm may run on another stack than g0's, so all that it calls must be nosplit. What it
+		// ends is booked when needm begins to use the goroutine again.
+		return after != _Grunning && after != _Gsyscall && after != _Gcopystack && after != _Gdeadextra
 	case _Gwaiting:
 		return after == _Grunnable
 	case _Grunnable:
 		return after == _Grunning
-	case _Gdead:
-		return after == _Grunnable || after == _Gwaiting
 	}
-	return false
+	return born
 }
 
 // otelprofSwitch is called, on the system stack, when the status of gp is about to change. There
@@ -26,7 +27,7 @@ func otelprofSees(gp *g, before, after uint32) bool {
 //
 //go:nowritebarrierrec
 func otelprofSwitch(gp *g, before, after uint32) {
-	if before == _Gdead {
+	if before == _Gdead || before == _Gdeadextra {
 		otelprofInherits(gp)
 	}
 	if x := otelprofCurrent(); x != nil {
@@ -50,7 +51,7 @@ func otelprofTake(x *otelprofExperiment, gp *g, before, after uint32) {
 		otelprofWakes(x, gp)
 	case _Grunnable:
 		otelprofRuns(x, gp)
-	case _Gdead:
+	case _Gdead, _Gdeadextra:
 		otelprofBegins(x, gp)
 	}
 }
@@ -217,6 +218,7 @@ func otelprofOwedByP(x *otelprofExperiment, pp *p, virtual int64) int64 {
 // says of a goroutine before is forgotten.
 func otelprofInherits(gp *g) {
 	o := &gp.otelprof
+	o.exemptID, o.accountID = 0, 0 // the goroutine of an extra M keeps its number
 	o.between = false
 	o.served.Store(0)
 	if parent := getg().m.curg; parent != nil && parent != gp && parent.otelprof.request(parent.goid) != nil {
@@ -226,6 +228,9 @@ func otelprofInherits(gp *g) {
 
 // otelprofBegins books that gp is created: at the virtual time of its parent (happens-before).
 func otelprofBegins(x *otelprofExperiment, gp *g) {
+	if o := &gp.otelprof; o.epoch == x.epoch && o.active {
+		o.deactivate(x) // of an extra M
+	}
 	now, growth := x.now()
 	gp.otelprof.epoch = 0
 	o := otelprofLedger(x, gp, now, growth)

@@ -156,6 +156,8 @@ func otelprofBook(gp *g, before, after uint32) {
 		}
 	case _Grunnable:
 		o.runnable += nanotime() - o.since
+	case _Gdeadextra:
+		o.die()
 	}
 }
 
