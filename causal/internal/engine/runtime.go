@@ -37,7 +37,7 @@ type Scheduled struct {
 	region  *classes.Class
 	before  classes.Usage            // of the region
 	latency *virtualtime.Observation // whose setting has the distributions of durations
-	spared  atomic.Int64             // goroutines that pay nothing any more, see payAgain
+	spared  atomic.Int64             // goroutines that pay nothing any more in it, see payAgain
 
 	mu      sync.Mutex
 	over    bool // what it has spent is booked

@@ -84,17 +84,15 @@ func BeforeEndSpan(r *spans.Span) {
 	r.AddDelay(spent - e.spent - r.Delay()) // those below have booked theirs
 }
 
-// payAgain ends that a goroutine pays nothing. Only that goroutine can: where a span ends on
-// another one it goes on without delays as long as it lives, which spoils what is in force.
+// payAgain ends that a goroutine pays nothing. Where a span ends on another goroutine, that holds
+// from the next experiment on, which spoils the one in force.
 func (e *scheduledSpan) payAgain() {
-	switch {
-	case e.exempt == nil:
-	case e.owner == virtualtime.Owner():
-		e.exempt()
-	default:
-		if s := Live.Scheduled.Load(); s != nil {
-			s.spared.Add(1)
-		}
+	if e.exempt == nil {
+		return
+	}
+	e.exempt()
+	if s := Live.Scheduled.Load(); s != nil && e.owner != virtualtime.Owner() {
+		s.spared.Add(1)
 	}
 }
 

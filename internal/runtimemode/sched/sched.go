@@ -45,7 +45,10 @@ func runtimePoint() (paid int64)
 func runtimeBooks() (credit, spent int64)
 
 //go:linkname runtimeExempt runtime.otelprofExempt
-func runtimeExempt(yes bool)
+func runtimeExempt() (gp unsafe.Pointer, goid uint64)
+
+//go:linkname runtimePayAgain runtime.otelprofPayAgain
+func runtimePayAgain(gp unsafe.Pointer, goid uint64)
 
 //go:linkname runtimeBeginWatch runtime.otelprofBeginWatch
 func runtimeBeginWatch() (gp unsafe.Pointer, goid uint64, life uint32, now, runnable, blocked int64, stops uint64)
@@ -110,10 +113,11 @@ func Books() (credit, spent time.Duration) {
 	return time.Duration(c), time.Duration(s)
 }
 
-// Exempt lets the calling goroutine pay nothing until the function that it returns is called there.
+// Exempt lets the calling goroutine pay nothing until the function that it returns is called there,
+// or until the next experiment, if another goroutine calls it. It must be called once.
 func Exempt() (end func()) {
-	runtimeExempt(true)
-	return func() { runtimeExempt(false) }
+	gp, goid := runtimeExempt()
+	return func() { runtimePayAgain(gp, goid) }
 }
 
 // A Watch has the scheduler keep account of one goroutine, from Begin to End. The zero Watch has

@@ -293,6 +293,26 @@ func TestExempt(t *testing.T) {
 	}
 }
 
+// An exemption that ends on another goroutine has ended when the next experiment begins.
+func TestExemptionEndsElsewhere(t *testing.T) {
+	begin(t, 0.5)
+	ends, begun, spent := make(chan func()), make(chan bool), make(chan time.Duration)
+	go func() {
+		ends <- sched.Exempt()
+		<-begun
+		time.Sleep(10 * time.Millisecond)
+		sched.Point()
+		_, paid := sched.Books()
+		spent <- paid
+	}()
+	(<-ends)()
+	busy(t, 0.5, unlimited)
+	close(begun)
+	if paid := <-spent; paid == 0 {
+		t.Error("not delayed")
+	}
+}
+
 // The budget ends an experiment.
 func TestBudget(t *testing.T) {
 	limits, late := unlimited, sched.Late()

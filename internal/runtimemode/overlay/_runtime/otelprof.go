@@ -142,7 +142,7 @@ type otelprofG struct {
 	watched otelprofWatched
 
 	// Those of the goroutine's whole life.
-	exempt   uint32        // it never pays while this is above 0
+	exempt   atomic.Uint32 // it never pays while this is above 0
 	exemptID uint64        // the goroutine that exempt is about: records of g are used again
 	ended    atomic.Uint32 // ends of the region on other goroutines that are not booked here yet
 
@@ -195,7 +195,7 @@ func otelprofLedger(x *otelprofExperiment, gp *g, now, growth int64) *otelprofG 
 		o.active, o.running, o.extended, o.settles, o.napping, o.waited = false, false, false, false, false, false
 		o.handed, o.lost = false, false
 		o.between = o.between && o.accountID == gp.goid // the time between two requests goes on
-		o.spared = o.exempt > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
+		o.spared = o.exempt.Load() > 0 && o.exemptID == gp.goid || isSystemGoroutine(gp, false)
 		o.debt, o.spent, o.stretch, o.guest = 0, 0, 0, 0
 		o.charged, o.since, o.entered = growth, now-growth, now
 	}

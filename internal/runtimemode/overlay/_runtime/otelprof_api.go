@@ -237,27 +237,51 @@ func otelprofBooks() (credit, spent int64) {
 	return credit, spent
 }
 
-// otelprofExempt lets the calling goroutine pay nothing, until it is called with false as often as
-// with true.
+// otelprofExempt lets the calling goroutine pay nothing, until otelprofPayAgain has been called as
+// often with what it returns.
 //
 //go:linkname otelprofExempt
-func otelprofExempt(yes bool) {
+func otelprofExempt() (gp unsafe.Pointer, goid uint64) {
 	me := getg()
+	o := &me.otelprof
+	if o.exemptID != me.goid {
+		o.exempt.Store(0)
+		o.exemptID = me.goid
+	}
+	o.exempt.Add(1)
+	o.spared = true
+	return unsafe.Pointer(me), me.goid
+}
+
+// otelprofPayAgain ends one exemption of a goroutine. On another one it holds from the next
+// experiment on.
+//
+//go:linkname otelprofPayAgain
+func otelprofPayAgain(at unsafe.Pointer, goid uint64) {
+	gp := (*g)(at) // a g is never freed, so it can be looked at
+	if gp.goid != goid || !gp.otelprof.endExemption() || gp != getg() {
+		return
+	}
 	systemstack(func() {
-		o := &me.otelprof
-		if o.exemptID != me.goid {
-			o.exempt, o.exemptID = 0, me.goid
+		o := &gp.otelprof
+		if x := otelprofCurrent(); x != nil {
+			now, growth := x.now()
+			otelprofLedger(x, gp, now, growth).charge(growth)
+			o.debt = min(o.debt, 0) // what grew meanwhile is not owed
 		}
-		if yes {
-			o.exempt++
-		} else if o.exempt > 0 {
-			o.exempt--
-			if x := otelprofCurrent(); x != nil && o.exempt == 0 {
-				now, growth := x.now()
-				otelprofLedger(x, me, now, growth).charge(growth)
-				o.debt = min(o.debt, 0) // what grew meanwhile is not owed
-			}
-		}
-		o.spared = o.exempt > 0 || isSystemGoroutine(me, false)
+		o.spared = isSystemGoroutine(gp, false)
 	})
+}
+
+// endExemption ends one exemption, and reports whether it was the last.
+func (o *otelprofG) endExemption() bool {
+	for {
+		n := o.exempt.Load()
+		if n == 0 {
+			return false
+		}
+		if o.exempt.CompareAndSwap(n, n-1) {
+			return n == 1
+		}
+	}
 }
