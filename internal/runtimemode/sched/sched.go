@@ -33,10 +33,10 @@ func runtimeGrowth() (growth int64, inForce bool)
 func runtimeCounts() (paid, slept, delays, spent, points, left, foreign int64)
 
 //go:linkname runtimeEnter runtime.otelprofEnter
-func runtimeEnter() (gp unsafe.Pointer, goid uint64)
+func runtimeEnter() (gp unsafe.Pointer, goid uint64, epoch uint32)
 
 //go:linkname runtimeLeave runtime.otelprofLeave
-func runtimeLeave(gp unsafe.Pointer, goid uint64)
+func runtimeLeave(gp unsafe.Pointer, goid uint64, epoch uint32)
 
 //go:linkname runtimePoint runtime.otelprofPoint
 func runtimePoint() (paid int64)
@@ -82,23 +82,24 @@ func Read() Counts {
 	return Counts{time.Duration(paid), time.Duration(slept), delays, time.Duration(spent), points, time.Duration(left), foreign}
 }
 
-// A Visit is a span of the region, on the goroutine that began it.
+// A Visit is a span of the region in one experiment, on the goroutine that began it.
 type Visit struct {
-	gp   unsafe.Pointer // the runtime never frees it
-	goid uint64
+	gp    unsafe.Pointer // the runtime never frees it
+	goid  uint64
+	epoch uint32
 }
 
 // Enter begins the region on the calling goroutine.
 func Enter() Visit {
-	gp, goid := runtimeEnter()
-	return Visit{gp, goid}
+	gp, goid, epoch := runtimeEnter()
+	return Visit{gp, goid, epoch}
 }
 
-// Leave ends the region. Any goroutine may call it; another one's call counts when the scheduler
-// next has to do with the one that entered.
+// Leave ends the region, unless the experiment is over. Any goroutine may call it; another one's
+// call counts when the scheduler next has to do with the one that entered.
 func (v Visit) Leave() {
 	if v.gp != nil {
-		runtimeLeave(v.gp, v.goid)
+		runtimeLeave(v.gp, v.goid, v.epoch)
 	}
 }
 

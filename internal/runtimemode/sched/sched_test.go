@@ -274,6 +274,20 @@ func TestLeaveElsewhere(t *testing.T) {
 	}
 }
 
+// The end of a visit that began in an earlier experiment ends none of the present one.
+func TestLeaveOfAnEarlierExperiment(t *testing.T) {
+	begin(t, 0.5)
+	earlier := sched.Enter()
+	begin(t, 0.5)
+	defer sched.Enter().Leave()
+	earlier.Leave()
+	before, _ := sched.Growth()
+	burn(time.Millisecond)
+	if after, _ := sched.Growth(); after == before {
+		t.Errorf("the growth stays %v though the region goes on", before)
+	}
+}
+
 func TestExempt(t *testing.T) {
 	begin(t, 0.9)
 	done := make(chan time.Duration)

@@ -112,9 +112,9 @@ func otelprofHere() (gp unsafe.Pointer, goid uint64) {
 // gp is nil if nothing is in force.
 //
 //go:linkname otelprofEnter
-func otelprofEnter() (gp unsafe.Pointer, goid uint64) {
+func otelprofEnter() (gp unsafe.Pointer, goid uint64, epoch uint32) {
 	if otelprofEpoch == 0 {
-		return nil, 0
+		return nil, 0, 0
 	}
 	me := getg()
 	systemstack(func() {
@@ -131,23 +131,23 @@ func otelprofEnter() (gp unsafe.Pointer, goid uint64) {
 			o.activate(x)
 		}
 		o.in++
-		gp, goid = unsafe.Pointer(me), me.goid
+		gp, goid, epoch = unsafe.Pointer(me), me.goid, x.epoch
 	})
-	return gp, goid
+	return gp, goid, epoch
 }
 
 // otelprofLeave ends the region on the goroutine that otelprofEnter was called by. If that is
-// another one, it books the end at its next change of status.
+// another one, it books the end at its next change of status. A later experiment has no such end.
 //
 //go:linkname otelprofLeave
-func otelprofLeave(gp unsafe.Pointer, goid uint64) {
-	if otelprofEpoch == 0 {
+func otelprofLeave(gp unsafe.Pointer, goid uint64, epoch uint32) {
+	if otelprofEpoch != epoch {
 		return
 	}
 	me := getg()
 	systemstack(func() {
 		x := otelprofCurrent()
-		if x == nil {
+		if x == nil || x.epoch != epoch {
 			return
 		}
 		if gp == unsafe.Pointer(me) && goid == me.goid {
