@@ -4,8 +4,8 @@ import "time"
 
 // Limits bound the delays of an experiment, each before it is made.
 type Limits struct {
-	// PerSpan is the most that a goroutine is delayed by between two of its waits. While it is, a
-	// processor is held for Longest at most.
+	// PerSpan is the most that a goroutine is delayed by between two of its stops, see [Times], or
+	// points. While it is, a processor is held for Longest at most.
 	PerSpan, Longest time.Duration
 	// PerTrace is the most by which all goroutines of a [Request] are delayed together.
 	PerTrace time.Duration
