@@ -39,3 +39,23 @@ func TestRareRegionByTheClock(t *testing.T) {
 		t.Errorf("elasticity %.3f (%.3f to %.3f), want %.3f; visit ratio %.2f ± %.2f, want 0", s.Elasticity, s.Lo, s.Hi, want, s.VisitRatio, s.VisitRatioErr)
 	}
 }
+
+// Runs without epochs, such as what was merged before, count beside the processes of a plan by the
+// clock.
+func TestMergeOfEpochsAndRuns(t *testing.T) {
+	region := Region{Scope: "stock", Name: "query"}
+	p := Profile{Curves: []Curve{{Mode: ModeSlowdown, Region: region, Progress: "request", Metric: MetricThroughput, Effects: []Effect{{Speedup: 0.1}}}}}
+	for number := range int64(20) {
+		e := Epoch{Number: number, Region: region, Level: 0.1 * float64(number%2), Own: 100 * time.Millisecond}
+		e.Taken = time.Duration(e.Level * float64(e.Own))
+		e.Counts = []EpochCount{{Progress: "request", Metric: MetricThroughput, Visits: 100, Sum: time.Second + e.Taken}}
+		p.Epochs = append(p.Epochs, e)
+	}
+	fleet := Merge(p, p)
+	if slopes := fleet.Curves[0].Slopes; len(slopes) != 1 || slopes[0].Samples != 10 {
+		t.Fatalf("slopes %+v, want that of one level in 10 epochs", slopes)
+	}
+	if slopes := Merge(fleet, p).Curves[0].Slopes; len(slopes) != 1 || slopes[0].Samples != 20 || math.Abs(slopes[0].Elasticity-0.1) > 1e-5 {
+		t.Errorf("slopes %+v, want the 10 epochs of each, and an elasticity of .1", slopes)
+	}
+}

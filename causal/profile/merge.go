@@ -229,12 +229,15 @@ func (c Curve) savedWithoutSamples() bool {
 // mergeSlopes pools the samples of several runs at each level, and answers anew at all of their
 // speed-ups. Runs that were saved without their samples are left out; where all were, the latest
 // with a number answers. Processes that held a plan by the clock answer together, from what they
-// counted in its epochs.
+// counted in its epochs, and are one run beside those without epochs.
 func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
-	together := c.setFromEpochs(profiles)
+	alone, together := same, c.setFromEpochs(profiles)
+	if together {
+		alone = c.withoutEpochs(profiles)
+	}
 	var doubts []string
-	if whole := slices.DeleteFunc(slices.Clone(same), Curve.savedWithoutSamples); !together && len(whole) < len(same) {
-		if !slices.ContainsFunc(whole, Curve.answered) { // there is nothing to pool
+	if whole := slices.DeleteFunc(slices.Clone(alone), Curve.savedWithoutSamples); len(whole) < len(alone) {
+		if !together && !slices.ContainsFunc(whole, Curve.answered) { // there is nothing to pool
 			for _, x := range same {
 				if x.answered() {
 					*c = x
@@ -242,10 +245,12 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 			}
 			return
 		}
-		same, doubts = whole, []string{"a run is left out that was saved without its samples"}
+		alone, doubts = whole, []string{"a run is left out that was saved without its samples"}
+		if !together {
+			same = whole
+		}
 	}
 	var own []float64
-	byLevel := map[float64][]Slope{}
 	speedups := map[float64]bool{}
 	for _, x := range same {
 		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
@@ -253,16 +258,16 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
 		}
-		for _, s := range x.Slopes {
-			byLevel[s.Level] = append(byLevel[s.Level], s)
-		}
 		for _, e := range x.Effects {
 			speedups[e.Speedup] = true
 		}
 	}
 	c.Inside = slices.ContainsFunc(same, func(x Curve) bool { return x.Inside })
-	if !together {
-		c.Own, c.Slopes = medianDuration(own), pooledSlopes(byLevel)
+	switch {
+	case !together:
+		c.Own, c.Slopes = medianDuration(own), pooledSlopes(alone)
+	case len(alone) > 0:
+		c.Slopes = pooledSlopes(append(alone, *c))
 	}
 	c.AnswerFromSlopes(slices.Sorted(maps.Keys(speedups)))
 	// What speaks against the runs' own numbers widens the answer, too.
@@ -283,8 +288,30 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 	}
 }
 
+// withoutEpochs are the answers to the curve's question of runs that are not among the processes of
+// a plan by the clock: of other plans, or merged before.
+func (c Curve) withoutEpochs(profiles []Profile) (all []Curve) {
+	for _, p := range profiles {
+		if len(p.Epochs) > 0 {
+			continue
+		}
+		for _, x := range p.Curves {
+			if x.Mode == c.Mode && x.question() == c.question() {
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
+
 // pooledSlopes are the slopes of several runs, with the samples of all.
-func pooledSlopes(byLevel map[float64][]Slope) (all []Slope) {
+func pooledSlopes(runs []Curve) (all []Slope) {
+	byLevel := map[float64][]Slope{}
+	for _, x := range runs {
+		for _, s := range x.Slopes {
+			byLevel[s.Level] = append(byLevel[s.Level], s)
+		}
+	}
 	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
 		slopes := byLevel[level]
 		var samples, taken []float64
