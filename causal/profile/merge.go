@@ -156,11 +156,14 @@ func mergeCurves(profiles []Profile) (curves []Curve) {
 	return curves
 }
 
-func medianDuration(ns []float64) time.Duration {
-	if len(ns) == 0 {
+func medianDuration(ns []float64) time.Duration { return time.Duration(median(ns)) }
+
+// median is that of values, 0 of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	return time.Duration(stats.Median(ns))
+	return stats.Median(values)
 }
 
 // mergeEffects pools what several runs found at one speed-up.
@@ -317,9 +320,11 @@ func pooledSlopes(runs []Curve) (all []Slope) {
 		var samples, taken []float64
 		for _, s := range slopes {
 			samples = append(samples, s.Elasticities...)
-			taken = append(taken, s.Taken)
+			if len(s.Elasticities) > 0 { // else nothing was taken so far
+				taken = append(taken, s.Taken)
+			}
 		}
-		pooled := NewSlope(level, stats.Median(taken), samples)
+		pooled := NewSlope(level, median(taken), samples)
 		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
 		all = append(all, pooled)
 	}

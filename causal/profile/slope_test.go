@@ -451,6 +451,11 @@ func TestMergeBesideRunsWithoutSamples(t *testing.T) {
 	at := func(s int64, c profile.Curve) profile.Profile {
 		return profile.Profile{Started: time.Unix(s, 0), Curves: []profile.Curve{c}}
 	}
+	began := young
+	began.Slopes = []profile.Slope{profile.NewSlope(0.1, 0, nil), profile.NewSlope(0.3, 0, nil)}
+	if s := profile.Merge(at(1, full), at(2, began)).Curves[0].Slopes; s[0].Taken != 0.1 || s[1].Taken != 0.3 {
+		t.Errorf("beside a run that has just begun %v and %v were taken, want what the other one took", s[0].Taken, s[1].Taken)
+	}
 	merged := profile.Merge(at(1, full), at(2, bare), at(3, young)).Curves[0]
 	if e := merged.Effects[0]; !e.Known() || len(merged.Slopes[0].Elasticities) != 22 || !slices.Contains(e.Warnings, "a run is left out that was saved without its samples") {
 		t.Errorf("%+v of %d samples, want 22, and a warning", e, len(merged.Slopes[0].Elasticities))
