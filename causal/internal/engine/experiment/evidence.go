@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine/admission"
@@ -17,7 +18,7 @@ type Evidence struct {
 	Visits uint64
 	// Ends is the number of ends of the region's spans; negative if it is not known.
 	Ends int64
-	// Arms is the number of experiments, took the sum of the durations of those spans, speedup the
+	// Arms is the number of experiments, Took the sum of the durations of those spans, Speedup the
 	// one asked about.
 	Arms    int
 	Took    time.Duration
@@ -160,12 +161,22 @@ func (v Evidence) Judge(e profile.Effect) profile.Effect {
 	return Deprive(e, v.mostDeprived())
 }
 
-// EvidenceOf adds up what is known of the experiments with one arm.
+// EvidenceOf adds up what is known of the experiments with one arm. What was thrown away counts
+// only if all of them were, since estimates leave it out.
 func EvidenceOf(experiments []Experiment, a Arm, point int) Evidence {
 	v := Evidence{Speedup: a.Speedup}
 	n, locks := 0, time.Duration(0)
+	kept := slices.ContainsFunc(experiments, func(e Experiment) bool { return e.Arm == a && e.Spoiled == "" })
 	var on, without PathSum
 	for _, e := range experiments {
+		if e.Spoiled != "" {
+			if e.Arm == a {
+				v.rejected++
+			}
+			if kept {
+				continue
+			}
+		}
 		if e.Speedup == 0 && point < len(e.Paths) {
 			without.Add(e.Paths[point])
 		}
@@ -176,9 +187,6 @@ func EvidenceOf(experiments []Experiment, a Arm, point int) Evidence {
 			continue
 		}
 		n++
-		if e.Spoiled != "" {
-			v.rejected++
-		}
 		if point < len(e.Paths) {
 			on.Add(e.Paths[point])
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/causal/internal/record"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
@@ -72,6 +73,30 @@ func TestJudge(t *testing.T) {
 	got := v.Judge(number)
 	if got.Withheld != (profile.Withheld{Code: withheldcode.NotInserted}) || got.Reduction != 0 || got.Reductions != nil || got.Samples != 6 {
 		t.Errorf("judge of a number that fails a check: %+v", got)
+	}
+}
+
+// An experiment that was thrown away says nothing of the others, whose numbers it is not in; where
+// there are no others, it says why.
+func TestEvidenceLeavesOutWhatWasThrownAway(t *testing.T) {
+	asked := Arm{Speedup: 0.5}
+	of := func(paid int64, spoiled string) Experiment {
+		return Experiment{Arm: asked, Ends: 100, Passages: []Passage{{Visits: 10}}, Counts: ledger.Counts{Owed: 100, Paid: paid}, Spoiled: spoiled}
+	}
+	bad := of(10, "90 of 100 delays withheld")
+	for _, tt := range []struct {
+		experiments    []Experiment
+		visits         uint64
+		rejected, arms int
+		why            profile.WithheldCode
+	}{
+		{[]Experiment{of(100, ""), bad, of(100, "")}, 20, 1, 2, ""},
+		{[]Experiment{bad}, 10, 1, 1, withheldcode.NotInserted},
+	} {
+		v := EvidenceOf(tt.experiments, asked, 0)
+		if v.Visits != tt.visits || v.rejected != tt.rejected || v.Arms != tt.arms || v.Withheld().Code != tt.why {
+			t.Errorf("of %d experiments: %d visits, %d of %d thrown away, withheld %q; want %+v", len(tt.experiments), v.Visits, v.rejected, v.Arms, v.Withheld().Code, tt)
+		}
 	}
 }
 
