@@ -36,6 +36,16 @@ func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	return e
 }
 
+// leastStdErr returns the effect with a standard error of so much at least, and its interval.
+func (e Effect) leastStdErr(least float64) Effect {
+	if !e.Known() || e.StdErr <= 0 || least <= e.StdErr {
+		return e
+	}
+	more := (least/e.StdErr - 1) * (e.Reduction - e.Lo - stats.ModelError)
+	e.StdErr, e.Lo, e.Hi = least, e.Lo-more, e.Hi+more
+	return e.possible()
+}
+
 // possible returns the effect as far as it can be: no time shrinks by more than all of it.
 func (e Effect) possible() Effect {
 	e.Reduction, e.Lo, e.Hi = min(e.Reduction, 1), min(e.Lo, 1), min(e.Hi, 1)

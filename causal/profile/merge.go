@@ -166,7 +166,8 @@ func median(values []float64) float64 {
 	return stats.Median(values)
 }
 
-// mergeEffects pools what several runs found at one speed-up.
+// mergeEffects pools what several runs found at one speed-up. Where they differ by more than chance
+// the number is as much less sure.
 func mergeEffects(speedup float64, effects []Effect) Effect {
 	if len(effects) == 1 {
 		return effects[0]
@@ -183,18 +184,22 @@ func mergeEffects(speedup float64, effects []Effect) Effect {
 		return e
 	}
 	doubts := distinct(effects, func(e Effect) []string { return e.Warnings })
+	var runs []stats.Run
 	for _, e := range effects {
 		switch {
 		case !e.Known() && len(e.Reductions) == 0 && e.Samples > 0:
 			doubts = append(doubts, "a run is left out: "+e.Withheld.String())
 		case e.Known() && len(e.Reductions) == 0:
 			doubts = append(doubts, "a run is left out that was saved without its samples")
+		case e.Known():
+			of := stats.Summarize(e.Reductions)
+			runs = append(runs, stats.Run{Mean: of.Mean, StdErr: of.StdErr, Samples: len(e.Reductions)})
 		}
 	}
 	if a, b, differ := furthest(effects); differ {
 		doubts = append(doubts, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
 	}
-	merged := NewEffect(speedup, samples, doubts)
+	merged := NewEffect(speedup, samples, doubts).leastStdErr(stats.StdErrBetween(runs))
 	for _, e := range effects {
 		merged = merged.Wider(e.Margin)
 	}
