@@ -59,3 +59,21 @@ func TestMergeOfEpochsAndRuns(t *testing.T) {
 		t.Errorf("slopes %+v, want the 10 epochs of each, and an elasticity of .1", slopes)
 	}
 }
+
+// Where a region was held for next to nothing, what windows differ by is no slope of it: that would
+// be too large for a profile.
+func TestHardlyHeldByTheClock(t *testing.T) {
+	region := Region{Scope: "stock", Name: "query"}
+	var p Profile
+	for number := range int64(20) {
+		e := Epoch{Number: number, Region: region, Level: 0.1 * float64(number%2), Own: time.Second}
+		e.Taken = time.Duration(number % 2)
+		sum := time.Second + time.Duration(number*number%7)*time.Millisecond
+		e.Counts = []EpochCount{{Progress: "request", Metric: MetricThroughput, Visits: 100, Sum: sum}}
+		p.Epochs = append(p.Epochs, e)
+	}
+	c := Curve{Mode: ModeSlowdown, Region: region, Progress: "request", Metric: MetricThroughput}
+	if c.setFromEpochs([]Profile{p}) {
+		t.Errorf("slopes %+v of holds of a ns in a second, want none", c.Slopes)
+	}
+}
