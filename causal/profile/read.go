@@ -102,7 +102,7 @@ func (p *Profile) validate() error {
 				break
 			}
 			key := fmt.Sprintf("recorded.progress[%d]", i)
-			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0, key, nil, "must be in range")
+			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0, key, nil, "must have no negative number")
 			v.That(x.Loop == "" || x.Loop == loopOpen || x.Loop == loopClosed, key+".loop", x.Loop, "must be %q or %q", loopOpen, loopClosed)
 		}
 	}
@@ -130,7 +130,9 @@ func (p *Profile) validate() error {
 		if v.Full() {
 			break
 		}
-		v.That(t.Speedup >= 0 && t.Speedup <= 1 && t.Effective >= 0 && t.Delay >= 0 && t.Own >= 0, fmt.Sprintf("tallies[%d]", i), nil, "must be in range")
+		at := fmt.Sprintf("tallies[%d]", i)
+		v.That(t.Speedup >= 0 && t.Speedup <= 1, at+".speedup", t.Speedup, "must be in [0, 1]")
+		v.That(min(t.Effective, t.Delay, t.Own) >= 0, at, nil, "must have no negative number")
 	}
 	return v.Err(ErrInvalid)
 }
@@ -168,7 +170,7 @@ func (c Curve) validateSlopes(v *validate.Errors, key string) {
 		v.That(s.Taken >= 0 && s.Taken <= mostReduction, at+".taken", s.Taken, "must be in [0, %g]", mostReduction)
 		v.That(s.Samples >= 0 && len(s.Elasticities) <= s.Samples, at, nil, "samples and elasticities must be numbers of samples")
 		v.That(s.Lo <= s.Elasticity && s.Elasticity <= s.Hi, at+".elasticity", s.Elasticity, "must be in [lo, hi], which is [%g, %g]", s.Lo, s.Hi)
-		for _, x := range append([]float64{s.Lo, s.Hi, s.StdErr}, s.Elasticities...) {
+		for _, x := range append([]float64{s.Lo, s.Hi, s.StdErr, s.VisitRatio, s.VisitRatioErr}, s.Elasticities...) {
 			v.That(math.Abs(x) <= mostReduction, at, x, "must be in [-%g, %g]", mostReduction, mostReduction)
 		}
 	}

@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -343,6 +344,7 @@ func TestReadRefusesSlopes(t *testing.T) {
 		"slopes[0].taken":      {{Level: 0.1, Taken: -1}},
 		"slopes[0].elasticity": {{Level: 0.1, Elasticity: 3, Hi: 1}},
 		"slopes[0]: samples":   {{Level: 0.1, Elasticities: []float64{1}}},
+		"slopes[0] 1e+300":     {{Level: 0.1, VisitRatio: 1e300}},
 	} {
 		document, err := json.Marshal(profile.Profile{Curves: []profile.Curve{{Mode: profile.ModeSlowdown, Metric: profile.MetricThroughput, Slopes: s}}})
 		if err != nil {
@@ -353,6 +355,10 @@ func TestReadRefusesSlopes(t *testing.T) {
 		}
 	}
 	good := profile.Profile{Curves: []profile.Curve{slowed(rand.New(rand.NewPCG(9, 9)), 0.4, 0.5)}}
+	good.Curves[0].Slopes[0].VisitRatio, good.Curves[0].Slopes[0].VisitRatioErr = 1e6, 1e-200
+	if err := profile.Merge(good, good).WriteJSON(io.Discard); err != nil {
+		t.Errorf("what can be read cannot be written when it is merged: %v", err)
+	}
 	for key, part := range map[string]*float64{"waits_for_processor": &good.Curves[0].Behind, "near_deadlines": &good.Curves[0].Expiring, "awaited": &good.Curves[0].Awaited} {
 		*part = 1.5
 		document, err := json.Marshal(good)

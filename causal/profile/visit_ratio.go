@@ -14,10 +14,11 @@ const leastRerouted = 0.05
 
 // visitRatio is that of slopes together, weighted by how sure they are, with its standard error.
 func visitRatio(slopes []Slope) (by, stdErr float64) {
+	const tiny = 1e-30 // below it is rounding
 	var sum, weights float64
 	for _, s := range slopes {
 		if s.VisitRatioErr > 0 {
-			w := 1 / (s.VisitRatioErr * s.VisitRatioErr)
+			w := 1 / max(s.VisitRatioErr*s.VisitRatioErr, tiny)
 			sum, weights = sum+w*s.VisitRatio, weights+w
 		}
 	}
