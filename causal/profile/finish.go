@@ -38,14 +38,11 @@ func (p *Profile) FinishResting(due func()) {
 		c := &p.Curves[i]
 		c.Verdict, c.Evidence = c.judge(), c.evidence()
 		for k, e := range c.Effects {
-			if e.ThroughputGain = 0; e.Known() && c.metric() == MetricThroughput {
-				e.ThroughputGain = stats.Gain(e.Reduction)
-			}
-			c.Effects[k] = e.judged()
+			c.Effects[k] = e.judged(c.metric())
 		}
 	}
-	for i := range p.Changes {
-		p.Changes[i].Effect = p.Changes[i].Effect.judged()
+	for i, c := range p.Changes {
+		p.Changes[i].Effect = c.Effect.judged(c.Metric)
 	}
 	p.order()
 	p.orderChanges()

@@ -35,7 +35,7 @@ func TestMerge(t *testing.T) {
 	early, late := runOf(1, .1, .11, .09), runOf(2, .1, .12, .08, .1)
 	got := Merge(late, early)
 	e := got.Curves[0].Effects[0]
-	if want := NewEffect(0.5, []float64{.1, .11, .09, .1, .12, .08, .1}, nil).judged(); !cmp.Equal(e, want) {
+	if want := NewEffect(0.5, []float64{.1, .11, .09, .1, .12, .08, .1}, nil).judged(MetricThroughput); !cmp.Equal(e, want) {
 		t.Errorf("the merged effect is %+v, want %+v", e, want)
 	}
 	if got.Iterations != 7 || got.Experiments != 21 || got.Delay != 2*time.Second || got.PlanID != "p" || got.PlanHash != "h" || !got.Started.Equal(early.Started) {
@@ -73,7 +73,7 @@ func TestMergeOfDifferentPlans(t *testing.T) {
 	}
 	i := slices.IndexFunc(got.Curves, func(c Curve) bool { return c.Region.Name == "a" })
 	effects := got.Curves[i].Effects
-	if len(effects) != 2 || !cmp.Equal(effects[0], more.judged()) {
+	if len(effects) != 2 || !cmp.Equal(effects[0], more.judged(MetricThroughput)) {
 		t.Fatalf("effects %+v, want the one that only one has as it is", effects)
 	}
 	if want := []string{"consecutive samples are correlated: the interval may be too narrow", "runs differ: 10.0 (9.0 .. 11.0) and 30.0 (29.0 .. 31.0)"}; !cmp.Equal(effects[1].Warnings, want) {
@@ -89,6 +89,19 @@ func TestMergeOfRunsThatDiffer(t *testing.T) {
 	// By DerSimonian and Laird 3.56e-4 is between runs, beside 4.44e-5 of each.
 	if !cmp.Equal(e.StdErr, 0.01155, cmpopts.EquateApprox(0, 1e-4)) || e.Hi-e.Lo < 4*e.StdErr || !cmp.Equal(e.Reduction, (e.Lo+e.Hi)/2, cmpopts.EquateApprox(0, 1e-9)) {
 		t.Errorf("%.4f ± %.4f (%.4f to %.4f), want a standard error of .0115, and an interval around the number", e.Reduction, e.StdErr, e.Lo, e.Hi)
+	}
+}
+
+// What several recordings say of another build is a gain of throughput as what one says.
+func TestMergeOfChanges(t *testing.T) {
+	of := func(metric Metric) Profile {
+		e := Effect{Reduction: 0.5, Lo: 0.4, Hi: 0.6, Samples: 6}
+		return Profile{Changes: []Change{{Change: "4 processors", Progress: "done", Metric: metric, Effect: e}}}
+	}
+	for metric, want := range map[Metric]float64{MetricThroughput: 1, MetricLatencyP50: 0} {
+		if e := Merge(of(metric), of(metric)).Changes[0].Effect; e.ThroughputGain != want {
+			t.Errorf("%s: half of the time is a gain of throughput of %g, want %g", metric, e.ThroughputGain, want)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package profile
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/stats"
+)
 
 // A Verdict is what kind of answer the numbers are.
 type Verdict string
@@ -65,8 +69,11 @@ func (e Effect) judge() Verdict {
 	return VerdictUnclear
 }
 
-// judged returns the effect with what follows from its numbers.
-func (e Effect) judged() Effect {
+// judged returns the effect on a metric with what follows from its numbers.
+func (e Effect) judged(on Metric) Effect {
+	if e.ThroughputGain = 0; e.Known() && on == MetricThroughput {
+		e.ThroughputGain = stats.Gain(e.Reduction)
+	}
 	e.Verdict, e.Loose = e.judge(), e.loose()
 	return e
 }
