@@ -204,6 +204,7 @@ func (s slopes) setOn(c *profile.Curve, waits map[string]float64) {
 		c.Own = seconds(s.all.own / s.all.visits)
 	}
 	if len(c.Effects) == 0 {
+		c.Expiring = waits["deadlines"] // which is in what instances have computed
 		c.AnswerFromSlopes([]float64{profile.Near, 0.25, 0.5})
 	}
 }

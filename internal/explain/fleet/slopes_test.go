@@ -127,6 +127,24 @@ func TestPrometheusWaits(t *testing.T) {
 	}
 }
 
+// Where a part of the delays was left out near deadlines, as many calls may succeed that fail: that
+// is in an answer from counters as in one of a process.
+func TestPrometheusDeadlines(t *testing.T) {
+	hi := func(near float64) float64 {
+		f := &fakePrometheus{times: []promSeries{promLine("", 1, promPlan, "p")}}
+		f.rising = slowed(rand.New(rand.NewPCG(5, 6)), "a", 0.020, 1, 20, -1)
+		f.series = append(slices.Clone(f.rising), promLine(promWaits, near, "job", "shop", promInstance, "a", promMode, "slowdown", promPlan, "p", promWait, "deadlines", promRegion, "price", promScope, "shop"))
+		p, errout := profileFrom(t, f, Prometheus{})
+		if errout != "" {
+			t.Fatal(errout)
+		}
+		return p.Curves[0].Effects[0].Hi
+	}
+	if none, half := hi(0), hi(0.5); math.Abs(half-(none+0.5*(1-none))) > 1e-9 {
+		t.Errorf("half of the delays left out: at most %.3f in place of %.3f, want half of the rest more", half, none)
+	}
+}
+
 func TestPrometheusSlopesArePrinted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	f := &fakePrometheus{rising: slowed(rng, "a", 0.020, 2, 20, -1), times: []promSeries{promLine("", 1, promPlan, "p")}}
