@@ -166,7 +166,11 @@ func (b *profileBuilder) add(s promSeries) error {
 		if b.waits[of] == nil {
 			b.waits[of] = map[string]float64{}
 		}
-		if kind, part := s.labels[promWait], min(s.value, 1); part > b.waits[of][kind] {
+		kind, part := s.labels[promWait], s.value
+		if kind != "served" || math.IsInf(part, 0) { // that is a multiple
+			part = min(part, 1)
+		}
+		if part > b.waits[of][kind] {
 			b.waits[of][kind] = part
 		}
 		return nil

@@ -240,6 +240,20 @@ func TestPrometheusErrors(t *testing.T) {
 	}
 }
 
+// What goroutines without spans did for a region may be many times its own time, other parts are
+// parts of it.
+func TestPrometheusParts(t *testing.T) {
+	b := newProfileBuilder(nil)
+	for _, kind := range []string{"served", "awaited"} {
+		if err := b.add(promLine(promWaits, 79, promWait, kind, promRegion, "price", promScope, "shop")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]float64{"served": 79, "awaited": 1}, b.waits[profile.Region{Scope: "shop", Name: "price"}]); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
 func FuzzPrometheusAnswer(f *testing.F) {
 	f.Add([]byte(promAnswer(instance("a", "p", 0.1, 0.01))))
 	f.Add([]byte(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"otelprof_causal_effect_ratio","otelprof_causal_speedup":"NaN"},"value":[1,"+Inf"]}]}}`))
