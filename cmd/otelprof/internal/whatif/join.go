@@ -38,3 +38,30 @@ func clocksOf(rec *trace.Recording) (notes []string) {
 	}
 	return notes
 }
+
+// sharedBy says which regions have spans in several of the joined processes: they are one region.
+func sharedBy(rec *trace.Recording) (notes []string) {
+	homes := rec.Homes()
+	if homes == nil {
+		return nil
+	}
+	first := map[int32]int32{} // process, by region
+	var shared []string
+	for i := range rec.Events {
+		e := &rec.Events[i]
+		if e.Kind != trace.EvOpen {
+			continue
+		}
+		region := rec.Spans[e.Ref].Region
+		if home, known := first[region]; !known {
+			first[region] = homes[e.G]
+		} else if home != homes[e.G] && home >= 0 {
+			first[region] = -1 // it is named
+			shared = append(shared, rec.Regions[region].Name)
+		}
+	}
+	if len(shared) > 0 {
+		notes = append(notes, "spans of one scope and name are one region, though of several processes: "+some(shared))
+	}
+	return notes
+}

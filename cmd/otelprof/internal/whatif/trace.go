@@ -87,7 +87,7 @@ type traceSource struct {
 func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int) (profile.Profile, error) {
 	var study *replay.Study
 	found := false
-	var waited, notes, clocks, answerable []string
+	var waited, notes, joined, answerable []string
 	var waits [][]profile.RegionWaits
 	for i, from := range traces {
 		if i >= needed {
@@ -106,7 +106,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		if rec.Cut != nil {
 			notes = append(notes, fmt.Sprintf("%s: %v", name, rec.Cut))
 		}
-		clocks = clocksOf(rec)
+		joined = append(clocksOf(rec), sharedBy(rec)...)
 		if study == nil {
 			if study, err = w.study(rec, len(traces)); err != nil {
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
@@ -131,7 +131,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
-	p.Notes, p.Waits = slices.Concat(p.Notes, notes, clocks), profile.MergeWaits(waits...)
+	p.Notes, p.Waits = slices.Concat(p.Notes, notes, joined), profile.MergeWaits(waits...)
 	if w.progress != "" && !w.answered(p) {
 		others := slices.DeleteFunc(answerable, func(name string) bool { return name == w.progress })
 		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",
