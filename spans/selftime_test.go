@@ -137,6 +137,21 @@ func TestSelfTimeWithTimestampsOutsideTheParent(t *testing.T) {
 	}
 }
 
+// Children of whom one ends before the next is made are each taken off, though their timestamps
+// overlap: to know better, a span would keep the times of all its children.
+func TestSelfTimeWithTimestampsThatOverlap(t *testing.T) {
+	tp := wrapSDK(t)
+	ctx, parent := tp.Tracer("").Start(context.Background(), "parent", at(0))
+	for _, from := range []time.Duration{2 * ms, 4 * ms} {
+		_, child := tp.Tracer("").Start(ctx, "child", at(from))
+		child.End(at(from + 4*ms))
+	}
+	parent.End(at(10 * ms))
+	if r := regionOf(t, tp, "parent"); r.Total != 10*ms || r.Self != 2*ms {
+		t.Errorf("total %v, self %v; want 10ms, 2ms", r.Total, r.Self)
+	}
+}
+
 func TestTimestampsFarFromNow(t *testing.T) {
 	for _, year := range []int{1970, 1990, 2024, 2090} {
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -114,7 +114,8 @@ func (r *Span) Duration() time.Duration {
 }
 
 // SelfTime returns the part of Duration in which no child was open and no wait marked by
-// [Span.BeginWait]. It is in [0, Duration].
+// [Span.BeginWait]. It is in [0, Duration]. Of children that are made one after the other, with
+// timestamps that overlap, each is taken off: it is too small by their overlap.
 func (r *Span) SelfTime() time.Duration {
 	if r.Ended() {
 		return time.Duration(r.self)
