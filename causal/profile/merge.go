@@ -323,13 +323,17 @@ func pooledSlopes(runs []Curve) (all []Slope) {
 	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
 		slopes := byLevel[level]
 		var samples, taken []float64
+		var of []stats.Run
 		for _, s := range slopes {
 			samples = append(samples, s.Elasticities...)
-			if len(s.Elasticities) > 0 { // else nothing was taken so far
+			if n := len(s.Elasticities); n > 0 { // else nothing was taken so far
 				taken = append(taken, s.Taken)
+				if s.known() {
+					of = append(of, stats.Run{Mean: s.Elasticity, StdErr: s.StdErr, Samples: n})
+				}
 			}
 		}
-		pooled := NewSlope(level, median(taken), samples)
+		pooled := NewSlope(level, median(taken), samples).LeastStdErr(stats.StdErrBetween(of))
 		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
 		all = append(all, pooled)
 	}

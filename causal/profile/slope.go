@@ -361,6 +361,8 @@ func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 //     this is at most all of the time saved, and as much as the time has fallen.
 //   - a part of a region's delays was left out since a deadline was near: as many calls may fail,
 //     are no visits, and may succeed where any region is faster.
+//   - the slopes of all regions add up to more than 1, by more than a standard error: there is a
+//     kink where the program works, see kinked.
 //   - work goes another way where a region is slower: with any region faster, what is done again or
 //     elsewhere may take what that saves, so that no speed-up beyond [Near] surely brings anything.
 func WidenByOthers(curves []Curve) {
@@ -368,12 +370,16 @@ func WidenByOthers(curves []Curve) {
 		progress string
 		metric   Metric
 	}
-	falls, expires, reroutes := map[point]float64{}, map[point]float64{}, map[point]bool{}
+	falls, expires, reroutes, more := map[point]float64{}, map[point]float64{}, map[point]bool{}, map[point]float64{}
 	for _, c := range curves {
 		if c.Mode != ModeSlowdown {
 			continue
 		}
 		p := point{c.Progress, c.metric()}
+		if _, summed := more[p]; !summed && p.metric == MetricThroughput {
+			sum, stdErr, _ := Profile{Curves: curves}.Explained(p.progress)
+			more[p] = max(0, sum-1-stdErr)
+		}
 		expires[p] = max(expires[p], c.Expiring)
 		reroutes[p] = reroutes[p] || c.reroutable()
 		for _, s := range c.Slopes {
@@ -384,10 +390,19 @@ func WidenByOthers(curves []Curve) {
 		p := point{c.Progress, c.metric()}
 		for i, e := range c.Effects {
 			if c.Mode == ModeSlowdown && !c.savedWithoutSamples() && e.Known() {
-				c.Effects[i] = e.fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p]).rerouted(reroutes[p])
+				c.Effects[i] = e.kinked(more[p]).fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p]).rerouted(reroutes[p])
 			}
 		}
 	}
+}
+
+// kinked returns an effect where the slopes of all regions add up to so much more than 1. These are
+// what a longer region costs; what a shorter one brings is less at a kink, but at least what the
+// slopes of all others leave of the whole, by sublinearity and Euler's theorem. So the region's own
+// may be too large by all that is more.
+func (e Effect) kinked(more float64) Effect {
+	e.Lo = min(e.Lo, max(e.Lo-more*min(e.Speedup, Near), -stats.ModelError))
+	return e
 }
 
 // fallen returns an effect where the time has fallen by this part.

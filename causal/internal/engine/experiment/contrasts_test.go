@@ -23,7 +23,7 @@ func simulated(rng *rand.Rand, rounds int, elasticity, scatter, drift float64) [
 		arms := SlowdownArms(1, design.SlowdownLevels, 0.4, func(Arm) [][]float64 { return nil }, rng)
 		for _, a := range arms {
 			period := base * (1 + elasticity*a.Speedup) * (1 + scatter*rng.NormFloat64()) * (1 + drift*float64(i))
-			all = append(all, Step{Arm: a, time: period * visits, visits: visits, own: own, taken: own * a.Speedup})
+			all = append(all, Step{Arm: a, round: i, time: period * visits, visits: visits, own: own, taken: own * a.Speedup})
 		}
 	}
 	return all

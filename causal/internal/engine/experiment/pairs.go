@@ -12,6 +12,7 @@ import (
 // is also what its region took itself and was held for, ns for each visit.
 type Step struct {
 	Arm
+	round        int
 	time, visits float64
 	own, taken   float64
 	lasts, spans float64 // what a span of the region takes, ns, and how many there are for each visit
@@ -26,7 +27,7 @@ func (s Step) Value() time.Duration { return time.Duration(s.time / max(1, s.vis
 func StepsOf(experiments []Experiment, latency bool, point, which int) []Step {
 	steps := make([]Step, len(experiments))
 	for i, e := range experiments {
-		steps[i].Arm = e.Arm
+		steps[i].Arm, steps[i].round = e.Arm, e.Iteration
 		switch {
 		case e.Spoiled != "":
 		case !latency:
@@ -104,10 +105,18 @@ func Pairs(steps []Step) map[Arm][]float64 {
 }
 
 // baselines returns the baselines next to a step, in proportion to how near they are, and the
-// weight of the one before; of one that is missing it is 0.
+// weight of the one before; of one that is missing it is 0. Where a round has one, that of another
+// round is none: it would be in two samples of one arm, which are taken to be independent.
 func baselines(steps []Step, i int) (before Step, weight float64, after Step, found bool) {
 	before, back := baseline(steps, i, -1)
 	after, ahead := baseline(steps, i, +1)
+	if back > 0 && ahead > 0 && before.round != after.round {
+		if before.round != steps[i].round {
+			before, back = Step{}, 0
+		} else {
+			after, ahead = Step{}, 0
+		}
+	}
 	switch {
 	case back == 0 && ahead == 0:
 		return Step{}, 0, Step{}, false

@@ -49,6 +49,18 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// TestBaselinesOfOneRound: an arm at the edge of a round is compared with the baseline of its own.
+func TestBaselinesOfOneRound(t *testing.T) {
+	in := func(round int, s Step) Step {
+		s.round = round
+		return s
+	}
+	steps := []Step{in(0, of(zero, 10)), in(0, of(most, 5)), in(1, of(half, 16)), in(1, of(zero, 20)), in(2, of(most, 5))}
+	if diff := cmp.Diff(map[Arm][]float64{half: {0.2}, most: Pairs(steps)[most]}, Pairs(steps), near); diff != "" {
+		t.Errorf("pairs (-want +got):\n%s", diff)
+	}
+}
+
 // TestBaselinesArePlacebos: each arm without delay is one of a region, so that all is done that an
 // arm does.
 func TestBaselinesArePlacebos(t *testing.T) {
