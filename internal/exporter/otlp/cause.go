@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -39,12 +40,26 @@ func cause(err error) string {
 		}
 		return s.Code().String()
 	}
-	// The HTTP exporters give the status only in the text; a body that follows may differ
-	// from one answer to the next.
-	if m := httpStatus.FindStringSubmatch(err.Error()); m != nil {
-		return "status " + m[1]
+	if code := statusOf(err); code != "" {
+		return "status " + code
 	}
-	return asynclog.CauseOf(err.Error()) // an expired certificate's has the time
+	return asynclog.CauseOf(withoutBody(err)) // an expired certificate's has the time
+}
+
+// statusOf is the status of an answer, which the HTTP exporters give only in the text. It is ""
+// where they give none, as of 503.
+func statusOf(err error) string {
+	if m := httpStatus.FindStringSubmatch(withoutBody(err)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// withoutBody is the text of an error without the body of the answer, which may have any text, and
+// another one in each answer.
+func withoutBody(err error) string {
+	text, _, _ := strings.Cut(err.Error(), bodyMark)
+	return text
 }
 
 // refused reports whether an error is about what was exported: too large, or not to be encoded or
@@ -59,8 +74,8 @@ func refused(err error) bool {
 			return !later
 		}
 	}
-	if m := httpStatus.FindStringSubmatch(err.Error()); m != nil {
-		return m[1] == "400" || m[1] == "413" || m[1] == "422"
+	if code := statusOf(err); code != "" {
+		return code == "400" || code == "413" || code == "422"
 	}
 	return delivery.Refused(err)
 }

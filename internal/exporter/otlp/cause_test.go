@@ -3,6 +3,7 @@ package otlp
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net/url"
 	"testing"
 	"time"
@@ -24,5 +25,20 @@ func TestExpiredCertificateIsSaidOnce(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // for a second one
 	if lines := l.Lines(); len(lines) != 1 {
 		t.Errorf("%d lines said, want one: %q", len(lines), lines)
+	}
+}
+
+// Of an answer that asks for another try the SDK gives the body, and not the status. A body with
+// the name of the request is no other cause, and one that speaks of a status refuses no item.
+func TestBodyIsNoCause(t *testing.T) {
+	unavailable := func(body string) error {
+		return fmt.Errorf("traces export: max retry time would elapse: retry-able request failure: body: %s", body)
+	}
+	one, another := unavailable("request ab: upstream answered: 400 Bad Request"), unavailable("request cd")
+	if cause(one) != cause(another) {
+		t.Errorf("causes %q and %q, want one", cause(one), cause(another))
+	}
+	if refused(one) {
+		t.Errorf("refused(%v) = true, want false: the export is to be tried later", one)
 	}
 }

@@ -14,6 +14,9 @@ import (
 // maxSaid bounds what is repeated of a refusal, in bytes.
 const maxSaid = 256
 
+// bodyMark stands before the body of an answer in errors of the SDK's exporters.
+const bodyMark = "body: "
+
 // said is the text in the body of a refusal: the message of the google.rpc.Status that OTLP
 // asks for, or a text. Of anything else it is the size.
 func said(body string) string {
@@ -71,8 +74,7 @@ func (e explained) Unwrap() error { return e.err }
 // explain makes the error of a refusal readable: the SDK's exporters put the body into it as it
 // came, at the end and perhaps in brackets.
 func explain(err error) error {
-	const mark = "body: "
-	before, body, found := strings.Cut(err.Error(), mark)
+	before, body, found := strings.Cut(err.Error(), bodyMark)
 	if !found {
 		return err
 	}
@@ -80,5 +82,5 @@ func explain(err error) error {
 	if strings.HasSuffix(before, "(") {
 		body, end = strings.TrimSuffix(body, ")"), ")"
 	}
-	return explained{before + mark + said(body) + end, err}
+	return explained{before + bodyMark + said(body) + end, err}
 }
