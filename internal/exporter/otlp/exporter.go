@@ -74,8 +74,8 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	case p.Protocol == ProtocolGRPC:
 		inner, err = otlptracegrpc.New(ctx, grpcOptions(p, t, otlptracegrpc.WithEndpointURL, otlptracegrpc.WithEndpoint, otlptracegrpc.WithInsecure)...)
 	default:
-		client = newHTTPClient(t)
-		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target))
+		client = newHTTPClient(t) // has the certificates; beside http:// the SDK refuses any
+		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target), otlptracehttp.WithTLSClientConfig(nil))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
@@ -99,7 +99,7 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 		inner, err = otlpmetricgrpc.New(ctx, grpcOptions(p, t, otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithEndpoint, otlpmetricgrpc.WithInsecure)...)
 	default:
 		client = newHTTPClient(t)
-		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target))
+		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target), otlpmetrichttp.WithTLSClientConfig(nil))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
@@ -124,7 +124,7 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 		inner, err = otlploggrpc.New(ctx, append(o, otlploggrpc.WithHeaders(t.headers))...) // its own reader leaves all out for one that is none
 	default:
 		client = newHTTPClient(t)
-		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithHeaders(t.headers))
+		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithTLSClientConfig(nil), otlploghttp.WithHeaders(t.headers))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)

@@ -136,6 +136,11 @@ func TestClientFromEnv(t *testing.T) {
 			t.Errorf("%s: %+v, want success", signal, s)
 		}
 	}
+	for signal, s := range exportOne(t, answering(t, func(http.ResponseWriter, *http.Request) {}), &l) {
+		if s.Exported == 0 {
+			t.Errorf("%s: %+v, want success by http://, too, which takes no certificate", signal, s)
+		}
+	}
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "50")
 	way, _ := transportFromEnv(traces, server.URL)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
