@@ -23,6 +23,7 @@ type fake struct {
 	batches atomic.Int64
 	closed  atomic.Int64
 	flushed atomic.Int64
+	hurts   bool // to end
 }
 
 func (f *fake) ExportSpans(ctx context.Context, s []sdktrace.ReadOnlySpan) error {
@@ -36,9 +37,17 @@ func (f *fake) ExportSpans(ctx context.Context, s []sdktrace.ReadOnlySpan) error
 	return nil
 }
 
-func (f *fake) Shutdown(context.Context) error { f.closed.Add(1); return nil }
+func (f *fake) Shutdown(context.Context) error { return f.end(&f.closed) }
 
-func (f *fake) ForceFlush(context.Context) error { f.flushed.Add(1); return nil }
+func (f *fake) ForceFlush(context.Context) error { return f.end(&f.flushed) }
+
+func (f *fake) end(counted *atomic.Int64) error {
+	if f.hurts {
+		panic("broken")
+	}
+	counted.Add(1)
+	return nil
+}
 
 func newBatcher(t *testing.T, f *fake) *Batcher {
 	t.Helper()

@@ -75,20 +75,20 @@ func (e *export[T]) run(ctx context.Context, items int, pieces iter.Seq2[T, int]
 	}
 }
 
-// try has a panic of an exporter, which may be the program's, be an error: the goroutine is ours,
-// and the program could not recover it.
-func (e *export[T]) try(ctx context.Context, piece T) (err error) {
+// contained has a panic of an exporter, which may be the program's, be an error: the goroutine is
+// ours, and the program could not recover it.
+func contained(call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	return e.do(ctx, piece)
+	return call()
 }
 
 // piece exports a piece of n items, and takes from left what is taken or at fault.
 func (e *export[T]) piece(ctx context.Context, piece T, n int, left *int) error {
-	err := e.try(ctx, piece)
+	err := contained(func() error { return e.do(ctx, piece) })
 	if _, part := e.monitor.rejected(err); err == nil || part {
 		e.monitor.took(ctx, n, err)
 		e.taken = true

@@ -184,13 +184,13 @@ func (q *queue[T]) run() {
 			// Shutdown ends a flush that hangs, too.
 			ctx, cancel := context.WithCancel(f.ctx)
 			stop := context.AfterFunc(q.ctx, cancel)
-			f.done <- q.flush(ctx)
+			f.done <- contained(func() error { return q.flush(ctx) })
 			stop()
 			cancel()
 		case <-q.stop:
 			b.drain(q.settings.queue)
 			b.export()
-			q.closeErr = q.shutdown(q.ctx)
+			q.closeErr = contained(func() error { return q.shutdown(q.ctx) })
 			return
 		}
 	}

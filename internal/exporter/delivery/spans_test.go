@@ -59,6 +59,16 @@ func TestExporterThatPanics(t *testing.T) {
 	}
 }
 
+// Nor does one that panics when it is flushed or shut down, on the batcher's goroutine.
+func TestExporterThatPanicsAtTheEnd(t *testing.T) {
+	b := newBatcher(t, &fake{hurts: true})
+	for _, call := range []func(context.Context) error{b.ForceFlush, b.Shutdown} {
+		if err := call(t.Context()); err == nil || err.Error() != "panic: broken" {
+			t.Errorf("error %v, want the panic", err)
+		}
+	}
+}
+
 func TestSpansInPieces(t *testing.T) {
 	for _, one := range []struct {
 		spans, fails int
