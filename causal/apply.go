@@ -49,6 +49,11 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 		return err
 	}
 	c.stop(errReplaced)
+	if err := c.aborted(p); err != nil { // its breaker has opened since the look above
+		c.enter(StateStopped, errReplaced.Error())
+		c.reject(p, err, a.Name)
+		return err
+	}
 	total := c.allows(c.Caps.Tighten(p.Limits).Total, a, p, now)
 	c.hears(a)
 	c.plan, c.source, c.file, c.lastError = p, a.Name, a.File, ""
@@ -117,13 +122,21 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 	if p.Generation != 0 && p.Generation <= c.generation && c.foreign(p) == "" {
 		return fmt.Errorf("%w: generation %d: must be above %d, the last one seen", ErrGeneration, p.Generation, c.generation)
 	}
-	if c.latched[p.ID] {
-		return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrEnded, p.ID)
+	if err := c.aborted(p); err != nil {
+		return err
 	}
 	if s := c.outlays[p.ID].spent; s >= time.Duration(c.Caps.Tighten(p.Limits).Total) {
 		return fmt.Errorf("%w: id %q: it has spent %v, all of limits.total, another try needs another id", ErrEnded, p.ID, s)
 	}
 	return nil
+}
+
+// aborted returns why the ID of a plan may not be used again, nil if it may.
+func (c *Controller) aborted(p *plan.Plan) error {
+	if !c.latched[p.ID] {
+		return nil
+	}
+	return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrEnded, p.ID)
 }
 
 // refusesFrom is refuses for a plan from outside of the program.

@@ -16,6 +16,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/engine"
 	"github.com/otelprof/otelprof/causal/internal/engine/breaker"
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
+	"github.com/otelprof/otelprof/causal/plan"
 )
 
 // hurtful is a wait that panics.
@@ -204,6 +205,23 @@ func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {
 	c.mu.Unlock()
 	if !latched {
 		t.Error("plan a is not latched")
+	}
+}
+
+// An ID is not used again, also if the breaker opens while the next plan is being looked at.
+func TestPlanIsAbortedWhileTheNextIsLookedAt(t *testing.T) {
+	c := newController(t)
+	r := force(t, c, mustParse(t, idle, "id: a"))
+	opens := func(p *plan.Plan, now time.Time) error {
+		err := c.refuses(p, now)
+		r.EndFor(engine.OpenedError("too slow")) // its goroutine waits to record that
+		return err
+	}
+	if err := c.apply(Source{Name: "api"}, mustParse(t, idle, "id: a", "seed: 2"), opens); !errors.Is(err, ErrEnded) {
+		t.Errorf("apply = %v, want %v", err, ErrEnded)
+	}
+	if s := c.Status(); s.State != StateStopped || c.run.Load() != nil {
+		t.Errorf("Status() = %s, %q, want stopped, and nothing that runs", s.State, s.Reason)
 	}
 }
 
