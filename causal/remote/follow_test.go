@@ -62,6 +62,26 @@ func TestFollowLease(t *testing.T) {
 	})
 }
 
+// Servers behind one address may sign with different keys, as while a key is replaced: each answer
+// has the plan in force.
+func TestFollowAnotherSignature(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := remotetest.Controller(t)
+		document := []byte(remotetest.Document("plan-1", "a"))
+		remotetest.Follow(t, c, script(func(ctx context.Context, to *remote.Sink) {
+			for i := range 10 {
+				if err := to.Document(document, fmt.Append(nil, i%2)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Second)
+			}
+			<-ctx.Done()
+		}))
+		time.Sleep(9500 * time.Millisecond)
+		wantState(t, c, causal.StateRunning, "")
+	})
+}
+
 // A source that goes on after a lease does not bring the plan back by saying that it is as it was.
 func TestFollowDoesNotResume(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -63,9 +63,8 @@ func (s *Sink) Document(document, signature []byte) (err error) {
 	if sum := sumOf(document, signature); !s.seen || sum != s.last {
 		s.seen, s.last = true, sum
 		s.outcome = s.apply(document, signature)
-	} else {
-		s.controller.Renew(s.source)
 	}
+	s.controller.Renew(s.source) // the plan in force may have come with another signature
 	return s.outcome
 }
 
