@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -343,6 +344,34 @@ func TestNamesOfOneConnection(t *testing.T) {
 	}
 	if n := len(s.Fleet().Instances); n != 3 || open != 1 {
 		t.Errorf("%d instances, %d connected, want 3 and 1", n, open)
+	}
+}
+
+// An instance that comes and goes, or stops what is stopped, does not fill the log either.
+func TestGoneInstancesDoNotFillTheLog(t *testing.T) {
+	var log audit
+	s := startServer(t, planserver.WithLogger(log.Logger()))
+	for i := range 1000 { // at least as many lines as a minute has
+		ask(s, "GET", "/v1/plan", "", naming.HeaderServiceName, "made up", naming.HeaderServiceInstanceID, fmt.Sprint(i))
+	}
+	ask(s, "DELETE", "/v1/plan", "")
+	conn := dial(t, s)
+	b, err := proto.Marshal(&protobufs.AgentToServer{InstanceUid: []byte("instance-uid-001"), SequenceNum: 1})
+	if err == nil {
+		err = conn.WriteMessage(websocket.BinaryMessage, append([]byte{0}, b...))
+	}
+	if err == nil {
+		_, _, err = conn.ReadMessage()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	eventually(t, "connected", false, func() bool {
+		return slices.ContainsFunc(s.Fleet().Instances, func(i planserver.Instance) bool { return i.Connected })
+	})
+	if said := log.String(); strings.Contains(said, "gone") || strings.Contains(said, "stopped") {
+		t.Errorf("said %.1000q after 1000 lines in this minute, want no more", said[max(0, len(said)-1000):])
 	}
 }
 

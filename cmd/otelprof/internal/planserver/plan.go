@@ -142,6 +142,9 @@ func signatureText(signature []byte) (string, error) {
 func (s *Server) StopPlan(by string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.offer == nothing {
+		return // again and again, by an instance that may: nothing for the audit
+	}
 	s.log.Info("planserver: plan stopped", append(s.offer.attrs(), slog.String("by", by))...)
 	s.set(nothing)
 }

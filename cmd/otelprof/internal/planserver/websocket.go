@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -79,7 +80,7 @@ func (a *agent) callbacks(s *Server) types.ConnectionCallbacks {
 			delete(s.agents, a)
 			if i := a.instance; i != nil && i.agent == a { // and has not come back before
 				s.speaks(i, nil)
-				s.log.Info("planserver: instance gone", i.attrs()...)
+				s.say(slog.LevelInfo, "planserver: instance gone", i.attrs())
 			}
 		},
 	}
