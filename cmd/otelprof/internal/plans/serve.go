@@ -115,12 +115,16 @@ func serve(ctx context.Context, c *command.Call, addr, plan string, opts []plans
 	if err != nil {
 		return err
 	}
+	f := followed{name: plan, server: s, log: log, last: noPlan}
+	if plan != "" {
+		f.look() // before the first poll, whose answer would end the plan in force
+	}
 	if err := s.Start(addr); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.Stdout, "serving plans at %s\n", s.URL())
 	if plan != "" {
-		followPlan(ctx, s, plan, log)
+		f.follow(ctx)
 	}
 	<-ctx.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -128,43 +132,53 @@ func serve(ctx context.Context, c *command.Call, addr, plan string, opts []plans
 	return s.Shutdown(ctx)
 }
 
-// followPlan pushes what a file has, whenever that changes. A file that is gone, or has no plan,
-// ends the plan before. One that cannot be read changes nothing.
-func followPlan(ctx context.Context, s *planserver.Server, name string, log *slog.Logger) {
-	from := "file " + name
-	none := sha256.Sum256(nil)
-	last := none
+// A followed file is pushed whenever it changes. If it is gone, or has no plan, the plan before
+// ends. If it cannot be read, nothing changes.
+type followed struct {
+	name   string
+	server *planserver.Server
+	log    *slog.Logger
+	last   [sha256.Size]byte // of what it had
+	said   string            // why it could not be read
+}
+
+// noPlan is what a file has that is gone, or empty.
+var noPlan = sha256.Sum256(nil)
+
+func (f *followed) follow(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	said := ""
-	for ; ctx.Err() == nil; wait(ctx, ticker.C) {
-		document, signature, err := readSigned(name)
-		if err != nil {
-			if err.Error() != said {
-				said = err.Error()
-				log.Warn("otelprof: plan file", slog.Any("error", err))
-			}
-			continue
-		}
-		said = ""
-		sum := sha256.Sum256(bytes.Join([][]byte{document, signature}, []byte{0}))
-		if len(document) == 0 {
-			sum = none
-		}
-		if sum == last {
-			continue
-		}
-		last = sum
-		if len(document) == 0 || s.Push(document, signature, from) != nil { // which is in the audit
-			s.StopPlan(from)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f.look()
 		}
 	}
 }
 
-func wait(ctx context.Context, tick <-chan time.Time) {
-	select {
-	case <-ctx.Done():
-	case <-tick:
+func (f *followed) look() {
+	document, signature, err := readSigned(f.name)
+	if err != nil {
+		if err.Error() != f.said {
+			f.said = err.Error()
+			f.log.Warn("otelprof: plan file", slog.Any("error", err))
+		}
+		return
+	}
+	f.said = ""
+	sum := sha256.Sum256(bytes.Join([][]byte{document, signature}, []byte{0}))
+	if len(document) == 0 {
+		sum = noPlan
+	}
+	if sum == f.last {
+		return
+	}
+	f.last = sum
+	from := "file " + f.name
+	if len(document) == 0 || f.server.Push(document, signature, from) != nil { // which is in the audit
+		f.server.StopPlan(from)
 	}
 }
 
