@@ -33,11 +33,13 @@ func (p pipe) closeIdle() {
 	}
 }
 
-// repaired counts items that were repaired, of which it names the first.
-func (p pipe) repaired(ctx context.Context, items int, name string) {
-	if items > 0 && p.monitor != nil {
+// repaired counts items that were repaired, of which it names the first, and exported: err is that
+// of the export, which may be one of several tries.
+func (p pipe) repaired(ctx context.Context, items int, name string, err error) error {
+	if _, part := delivery.Rejected(err); items > 0 && p.monitor != nil && (err == nil || part) {
 		p.monitor.Repair(ctx, items, name)
 	}
+	return err
 }
 
 type utf8Spans struct {
@@ -51,21 +53,17 @@ func (e utf8Spans) Shutdown(ctx context.Context) error {
 }
 
 func (e utf8Spans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	out, bad := spans, 0
+	out, bad, first := spans, 0, ""
 	for i, s := range spans {
 		if isValidSpan(s) {
 			continue
 		}
 		if bad++; bad == 1 {
-			out = slices.Clone(spans)
+			out, first = slices.Clone(spans), utf8Span{s}.Name()
 		}
 		out[i] = utf8Span{s}
 	}
-	if bad > 0 {
-		first := out[slices.IndexFunc(out, func(s sdktrace.ReadOnlySpan) bool { _, ok := s.(utf8Span); return ok })]
-		e.repaired(ctx, bad, "text of the span "+strconv.Quote(first.Name()))
-	}
-	return e.SpanExporter.ExportSpans(ctx, out)
+	return e.repaired(ctx, bad, "text of the span "+strconv.Quote(first), e.SpanExporter.ExportSpans(ctx, out))
 }
 
 func isValidSpan(s sdktrace.ReadOnlySpan) bool {
@@ -136,8 +134,7 @@ func (e utf8Metrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics)
 			}
 		}
 	}
-	e.repaired(ctx, bad, "text of the metric "+strconv.Quote(first))
-	return e.Exporter.Export(ctx, out)
+	return e.repaired(ctx, bad, "text of the metric "+strconv.Quote(first), e.Exporter.Export(ctx, out))
 }
 
 // validData returns data, or a copy in which points that are not valid are repaired, and their

@@ -50,8 +50,7 @@ func (e utf8Logs) Export(ctx context.Context, records []sdklog.Record) error {
 		}
 		out[i] = validRecord(&records[i])
 	}
-	e.repaired(ctx, bad, "a record")
-	return e.Exporter.Export(ctx, out)
+	return e.repaired(ctx, bad, "a record", e.Exporter.Export(ctx, out))
 }
 
 func isValidRecord(r *sdklog.Record) bool {

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -10,6 +11,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 type keptMetrics struct {
@@ -51,5 +55,27 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 	if !data.DataPoints[0].Attributes.HasValue("k\xe9") {
 		t.Error("the caller's data were changed")
+	}
+}
+
+// smallSpans refuses more than one span.
+type smallSpans struct{ sdktrace.SpanExporter }
+
+func (smallSpans) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if len(spans) > 1 {
+		return errors.New("request body too large: exceeded 64 bytes")
+	}
+	return nil
+}
+
+// An item that is exported at the third try was repaired once.
+func TestRepairedOnce(t *testing.T) {
+	var l testutil.Log
+	m := newMonitor("traces", "spans", Pipeline{}, config{logger: l.Logger()})
+	e := delivery.WrapSpans(utf8Spans{smallSpans{}, pipe{nil, m}}, m)
+	spans := tracetest.SpanStubs{{Name: "a\xe9"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}.Snapshots()
+	_ = e.ExportSpans(t.Context(), spans)
+	if s := e.Stats(); s.Repaired != 1 || s.Exported != 4 {
+		t.Errorf("%+v, want 4 exported, and one of them repaired", s)
 	}
 }
