@@ -129,7 +129,7 @@ func (q Question) on(p *model.Program) (*model.Program, sim.Change, bool) {
 // they waited. A receive whose goroutine serves stays, as its element is work, and no lock.
 func freed(p *model.Program, pattern string) (*model.Program, bool) {
 	x := p.Rewritten()
-	objects := p.ObjectsAt(pattern)
+	objects, at := p.ObjectsAt(pattern), p.SitesAt(pattern)
 	tokens := map[int32]bool{}
 	found := false
 	for i := range x.Lists {
@@ -150,7 +150,7 @@ func freed(p *model.Program, pattern string) (*model.Program, bool) {
 					o.Nothing()
 				}
 			case model.OpWait:
-				if o.Reason == trace.WaitMutex && p.Rec.Sites[o.Site].Locks() && p.IsAt(o.Site, pattern) {
+				if o.Reason == trace.WaitMutex && at[o.Site] && p.Rec.Sites[o.Site].Locks() {
 					tokens[o.Arg] = true
 					o.Nothing()
 					found = true

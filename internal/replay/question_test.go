@@ -159,6 +159,26 @@ func TestPools(t *testing.T) {
 	}
 }
 
+// A pattern is matched against each site once, however many ops wait there.
+func TestObjectsAtMatchesSites(t *testing.T) {
+	p := &model.Program{
+		Rec: &trace.Recording{Sites: []trace.Site{{}, {Frames: []trace.Frame{{Func: "main.client", Line: 3}}}, {Frames: []trace.Frame{{Func: "main.other"}}}}},
+	}
+	ops := make([]model.Op, 10_000)
+	for i := range ops {
+		ops[i] = model.Op{Kind: model.OpReceive, Site: int32(1 + i%2), Arg: int32(i % 4)}
+	}
+	p.Lists = []model.List{{Ops: ops}}
+	var at map[int32]bool
+	allocs := testing.AllocsPerRun(1, func() { at = p.ObjectsAt("main.client:*") })
+	if diff := cmp.Diff(map[int32]bool{0: true, 2: true}, at); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	if allocs > 100 {
+		t.Errorf("%v allocations for 10,000 ops at two sites, want 100 at most", allocs)
+	}
+}
+
 // TestStructure asks by itself about processors and the lock.
 func TestStructure(t *testing.T) {
 	s, err := NewStudy(StudyConfig{Speedups: []float64{0.5}, Structure: true})

@@ -13,23 +13,27 @@ import (
 // lists them. Objects have no names in a trace. An object that no goroutine waited for has no
 // place, and cannot be asked about.
 
-// IsAt reports whether a pattern matches a site: the innermost function of the program itself, not
-// of Go's or of otelprof's types, by its name, its name and line, or its file and line, as in
-// "main.(*cache).get", "main.(*cache).get:42" and "cache.go:4*". See package glob for patterns.
-func (p *Program) IsAt(site int32, pattern string) bool {
-	f, ok := p.Rec.Sites[site].Caller()
-	line := fmt.Sprint(":", f.Line)
-	return ok && (glob.Match(pattern, f.Func) || glob.Match(pattern, f.Func+line) || glob.Match(pattern, path.Base(f.File)+line))
+// SitesAt reports by site whether a pattern matches it: the innermost function of the program
+// itself, not of Go's or of otelprof's types, by its name, its name and line, or its file and line,
+// as in "main.(*cache).get", "main.(*cache).get:42" and "cache.go:4*". See package glob for
+// patterns. It takes a match for each site, which are far fewer than ops.
+func (p *Program) SitesAt(pattern string) []bool {
+	at := make([]bool, len(p.Rec.Sites))
+	for i, site := range p.Rec.Sites {
+		f, ok := site.Caller()
+		line := fmt.Sprint(":", f.Line)
+		at[i] = ok && (glob.Match(pattern, f.Func) || glob.Match(pattern, f.Func+line) || glob.Match(pattern, path.Base(f.File)+line))
+	}
+	return at
 }
 
 // ObjectsAt returns which objects goroutines wait for at the places that a pattern matches. One
-// place may have many, as the lock of each element of a list: all of them are meant. It takes a
-// match for each op that waits.
+// place may have many, as the lock of each element of a list: all of them are meant.
 func (p *Program) ObjectsAt(pattern string) map[int32]bool {
-	all := map[int32]bool{}
+	at, all := p.SitesAt(pattern), map[int32]bool{}
 	for i := range p.Lists {
 		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Site > 0 && o.Kind >= OpLock && o.Kind != OpGather && o.Kind != OpWrite && p.IsAt(o.Site, pattern) {
+			if o := &p.Lists[i].Ops[k]; o.Site > 0 && o.Kind >= OpLock && o.Kind != OpGather && o.Kind != OpWrite && at[o.Site] {
 				all[o.Arg] = true
 			}
 		}
