@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -167,14 +168,9 @@ func readSample(ctx context.Context, dir, program string, took time.Duration) (s
 	if err != nil {
 		return nil, err
 	}
-	files, err := saved.Files(dir)
+	err = saved.EachFile([]string{dir}, func(name string, in io.Reader) error { return reader.Read(ctx, name, in) })
 	if err != nil {
-		return nil, fmt.Errorf("%s: no data: the program must use otelprof.Setup or Wrap, and call Shutdown at its end: %w", program, err)
-	}
-	for _, name := range files {
-		if err := readFile(ctx, reader, name); err != nil {
-			return nil, err
-		}
+		return nil, fmt.Errorf("%s: %w", program, err)
 	}
 	out := sample{}
 	regions := reader.Data().Regions
@@ -185,15 +181,6 @@ func readSample(ctx context.Context, dir, program string, took time.Duration) (s
 		return nil, fmt.Errorf("%s: no region: the program must use otelprof.Setup or Wrap, and call Shutdown at its end", program)
 	}
 	return out, nil
-}
-
-func readFile(ctx context.Context, reader *saved.Reader, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	return reader.Read(ctx, name, f)
 }
 
 // leastOf is how many spans a run must have for a quantile: a hundred beyond it make that of one

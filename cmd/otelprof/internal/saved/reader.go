@@ -89,9 +89,28 @@ func NewReader(opts ...Option) (*Reader, error) {
 	return r, nil
 }
 
-// Files returns the files that a list of files and folders stands for: of a folder, all files in
-// it but hidden ones and locks, and not those in folders below. Each file stands there once.
-func Files(names ...string) ([]string, error) {
+// EachFile opens the files that a list of files and folders stands for, one after the other, and
+// calls f with each: of a folder, with all files in it but hidden ones and locks, and not with those
+// in folders below. Each file comes once. The error joins those of all.
+func EachFile(names []string, f func(name string, in io.Reader) error) error {
+	files, err := listFiles(names)
+	failed := []error{err}
+	for _, name := range files {
+		failed = append(failed, openFile(name, f))
+	}
+	return errors.Join(failed...)
+}
+
+func openFile(name string, f func(name string, in io.Reader) error) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, cause(err))
+	}
+	defer file.Close() //nolint:errcheck // Nothing was written.
+	return f(name, file)
+}
+
+func listFiles(names []string) ([]string, error) {
 	var all []string
 	var errs []error
 	for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -239,6 +240,32 @@ func TestForeignFiles(t *testing.T) {
 		if err := r.Read(t.Context(), name, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
+	}
+}
+
+// Files of a folder come once each, and those that cannot be opened are errors with their names.
+func TestEachFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.jsonl", ".hidden", "b.jsonl", "b.jsonl.lock"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("refused")
+	var got []string
+	err := saved.EachFile([]string{filepath.Join(dir, "b.jsonl"), dir, filepath.Join(dir, "missing")}, func(name string, in io.Reader) error {
+		text, err := io.ReadAll(in)
+		got = append(got, filepath.Base(name)+" has "+string(text))
+		return errors.Join(err, refused)
+	})
+	if diff := cmp.Diff([]string{"b.jsonl has b.jsonl", "a.jsonl has a.jsonl"}, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if !errors.Is(err, refused) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), filepath.Join(dir, "missing")+": ") {
+		t.Errorf("%v, want what was refused, and what is missing", err)
 	}
 }
 

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/whatif"
@@ -72,19 +70,14 @@ func readSaved(ctx context.Context, c *command.Call, reader *saved.Reader, run s
 			names = append(names, name)
 		}
 	}
-	files, err := saved.Files(names...)
-	failed := []error{err}
-	for _, file := range files {
-		failed = append(failed, r.readFile(ctx, file))
-	}
+	err := saved.EachFile(names, func(name string, in io.Reader) error { return r.read(ctx, name, in) })
 	if len(names) < len(args) {
-		failed = append(failed, r.read(ctx, standardInput, c.Stdin))
+		err = errors.Join(err, r.read(ctx, standardInput, c.Stdin))
 	}
 	if ctx.Err() != nil {
 		return savedData{}, errors.New("interrupted while reading")
 	}
 	d := savedData{r.Data(), r.schedule, r.scheduleFile}
-	err = errors.Join(failed...)
 	if d.empty() && err != nil {
 		return d, err
 	}
@@ -99,15 +92,6 @@ func readSaved(ctx context.Context, c *command.Call, reader *saved.Reader, run s
 		return d, fmt.Errorf("%s: nothing to show: no spans, regions, profiles or execution traces", strings.Join(args, ", "))
 	}
 	return d, nil
-}
-
-func (r *savedReader) readFile(ctx context.Context, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	return r.read(ctx, name, f)
 }
 
 // traceStart and traceMark are in the first 16 bytes of an execution trace, around Go's version.
