@@ -3,6 +3,7 @@ package stacks
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,17 +20,35 @@ import (
 // ErrFormat is wrapped by errors about files that are no recordings.
 var ErrFormat = errors.New("stacks: recording")
 
-// maxProfileBytes bounds what is read, before and after it is unpacked.
-const maxProfileBytes = 128 << 20
+const (
+	// maxProfileBytes bounds what is read, before and after it is unpacked.
+	maxProfileBytes = 128 << 20
+	// maxMessages bounds the samples, labels, locations, lines, functions and texts. One has two
+	// bytes at least, and takes some hundred when it is parsed.
+	maxMessages = 4 << 20
+	// maxCalls bounds the stacks of all samples, of which each has no more calls than a tree:
+	// samples share locations, which may have many lines.
+	maxCalls = 128 << 20
+	// maxRegions bounds the trees, of a kilobyte at least.
+	maxRegions = 16 << 10
+)
 
 // Read reads a recording, or any other CPU profile in pprof's format, gzipped or not. Of frames it
 // keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by any tool,
 // has its regions, but without their names unless they are among the labels. The error wraps
-// [ErrFormat] for what is not a CPU profile.
+// [ErrFormat] for what is not a CPU profile, or above 128 MiB, 4 Mi messages, 16 Ki regions or 128
+// Ki calls in a stack.
 func Read(r io.Reader) (*Recording, error) {
 	data, err := readProfileBytes(r, maxProfileBytes)
 	if err != nil {
 		return nil, err
+	}
+	n, ok := messages(data, 0)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%w: must be a profile in pprof's format", ErrFormat)
+	case n > maxMessages:
+		return nil, fmt.Errorf("%w: %d messages: must be at most %d", ErrFormat, n, maxMessages)
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err == nil {
@@ -39,6 +58,50 @@ func Read(r io.Reader) (*Recording, error) {
 		return nil, fmt.Errorf("%w: must be a profile in pprof's format: %w", ErrFormat, err)
 	}
 	return fromProfile(p)
+}
+
+// messages counts the fields of bytes in a message of protocol buffers, those of one number only
+// unless that is 0: of a profile with the labels of samples and the lines of locations. It is false
+// where the parser of profiles would fail, too.
+func messages(data []byte, only uint64) (n int, ok bool) {
+	for len(data) > 0 {
+		key, used := binary.Uvarint(data)
+		data = data[max(used, 0):]
+		size, length := uint64(0), used
+		switch key & 7 {
+		case 0: // an integer
+			_, length = binary.Uvarint(data)
+			size = uint64(max(length, 0))
+		case 1:
+			size = 8
+		case 2: // bytes
+			size, length = binary.Uvarint(data)
+			data = data[max(length, 0):]
+		case 5:
+			size = 4
+		default:
+			return 0, false
+		}
+		if used <= 0 || length <= 0 || size > uint64(len(data)) {
+			return 0, false
+		}
+		number, inner := key>>3, 0
+		if key&7 == 2 && (only == 0 || only == number) {
+			n++
+		}
+		switch ok = true; {
+		case only != 0 || key&7 != 2:
+		case number == 2: // a sample
+			inner, ok = messages(data[:size], 3)
+		case number == 4: // a location
+			inner, ok = messages(data[:size], 4)
+		}
+		if !ok {
+			return 0, false
+		}
+		n, data = n+inner, data[size:]
+	}
+	return n, true
 }
 
 func readProfileBytes(r io.Reader, most int) ([]byte, error) {
@@ -95,7 +158,7 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 		r.Hz = int((int64(time.Second) + p.Period/2) / p.Period)
 	}
 	table, trees := &table{}, map[int]*Tree{}
-	var stack []FrameID
+	stack, calls := make([]FrameID, 0, 128), 0
 	var sum Weight
 	for i, s := range p.Sample {
 		w := Weight{Nanos: s.Value[nanos]}
@@ -112,17 +175,15 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 			return nil, fmt.Errorf("%w: sample %d: %d samples, %d ns: must be at most %d with those before", ErrFormat, i, w.Samples, w.Nanos, int64(math.MaxInt64))
 		}
 		sum.add(w)
-		stack = stack[:0]
-		for _, l := range s.Location {
-			for _, line := range l.Line {
-				stack = append(stack, table.id(NewFrame(line.Function.Name, line.Function.Filename, int(line.Line))))
-			}
-			if len(l.Line) == 0 {
-				stack = append(stack, table.id(NewFrame("", "", 0)))
-			}
+		if stack = table.stack(stack[:0], s, min(maxNodes, maxCalls-calls)); stack == nil {
+			return nil, fmt.Errorf("%w: sample %d: must have at most %d calls, and all samples %d", ErrFormat, i, maxNodes, maxCalls)
 		}
+		calls += len(stack)
 		number := numberOf(s)
 		if trees[number] == nil {
+			if len(trees) == maxRegions {
+				return nil, fmt.Errorf("%w: sample %d: region %d: must be one of at most %d", ErrFormat, i, number, maxRegions)
+			}
 			trees[number] = newTree(table)
 		}
 		trees[number].AddInterned(stack, w)
@@ -137,6 +198,23 @@ func fromProfile(p *profile.Profile) (*Recording, error) {
 	}
 	r.sort()
 	return r, nil
+}
+
+// stack appends the frames of a sample, innermost first, or returns nil where they are more than
+// most.
+func (t *table) stack(to []FrameID, s *profile.Sample, most int) []FrameID {
+	for _, l := range s.Location {
+		if len(to)+max(len(l.Line), 1) > most {
+			return nil
+		}
+		for _, line := range l.Line {
+			to = append(to, t.id(NewFrame(line.Function.Name, line.Function.Filename, int(line.Line))))
+		}
+		if len(l.Line) == 0 {
+			to = append(to, t.id(NewFrame("", "", 0)))
+		}
+	}
+	return to
 }
 
 // sampleColumns finds the number of samples, -1 if there is none, and the processor time.

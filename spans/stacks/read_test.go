@@ -3,6 +3,7 @@ package stacks
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -158,6 +159,18 @@ func TestReadRefuses(t *testing.T) {
 			p.Sample[0].Value[1] = math.MaxInt64
 			p.Sample = append(p.Sample, p.Sample[0])
 		}), "with those before"},
+		"many empty samples": {bytes.Repeat([]byte{2<<3 | 2, 0}, maxMessages+1), "must be at most 4194304"},
+		"many empty labels":  {slices.Concat([]byte{2<<3 | 2}, binary.AppendUvarint(nil, 2*maxMessages), bytes.Repeat([]byte{3<<3 | 2, 0}, maxMessages)), "must be at most 4194304"},
+		"many calls": {pprofOf(t, func(p *profile.Profile) {
+			l := p.Location[0]
+			l.Line = slices.Repeat(l.Line, 1000)
+			p.Sample[0].Location = slices.Repeat([]*profile.Location{l}, 1000)
+		}), "must have at most 131072 calls"},
+		"many regions": {pprofOf(t, func(p *profile.Profile) {
+			for i := range maxRegions + 1 {
+				p.Sample = append(p.Sample, &profile.Sample{Value: []int64{1, 1}, NumLabel: map[string][]int64{naming.RegionLabel: {int64(i + 1)}}})
+			}
+		}), "must be one of at most 16384"},
 		"difference": {pprofOf(t, func(p *profile.Profile) { p.Sample[0].Value[1] = -1 }), "must not be negative"},
 	} {
 		if _, err := Read(bytes.NewReader(tc.doc)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), tc.want) {
