@@ -130,11 +130,14 @@ func (s *Snapshot) Range() (lowest, highest uint64) {
 	return s.layout.bounds()
 }
 
+// wideBytes is what a bucket takes in Snapshot.wide, about: maps are half full or more.
+const wideBytes = 64
+
 // SizeBytes returns the memory that the snapshot holds, including what a larger one left behind for
-// reuse.
+// reuse, and about 64 bytes for each bucket from elsewhere that is wider than the layout.
 func (s *Snapshot) SizeBytes() int {
 	n := int(unsafe.Sizeof(*s)) + (cap(s.chunks)+cap(s.spare))*int(unsafe.Sizeof((*chunk)(nil))) + 8*cap(s.totals)
-	n += len(s.spare) * int(unsafe.Sizeof(chunk{}))
+	n += len(s.spare)*int(unsafe.Sizeof(chunk{})) + len(s.wide)*wideBytes
 	for _, c := range s.chunks {
 		if c != nil {
 			n += int(unsafe.Sizeof(*c))

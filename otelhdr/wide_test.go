@@ -128,3 +128,16 @@ func TestWideBucketsMiddles(t *testing.T) {
 		t.Errorf("corrected: %v: want 2 from 15 to 17", b)
 	}
 }
+
+// The memory of a snapshot has the bounds that it keeps.
+func TestWideSizeBytes(t *testing.T) {
+	var narrow, wide []Bucket
+	for i := range uint64(100) {
+		narrow = append(narrow, Bucket{Low: 1000 * i, High: 1000 * i, Count: 1})
+		wide = append(wide, Bucket{Low: 1000 * i, High: 1000*i + 999, Count: 1})
+	}
+	digits := WithSignificantDigits(5)
+	if got, least := imported(t, wide, digits).SizeBytes(), imported(t, narrow, digits).SizeBytes()+100*32; got < least {
+		t.Errorf("SizeBytes() = %d with 100 wide buckets, want at least %d", got, least)
+	}
+}

@@ -16,7 +16,7 @@ A log that becomes a log keeps its intervals and is brought to the present versi
 all other formats there is one histogram, the sum of the intervals.
 `,
 	Run: func(c *command.Call) error {
-		m, err := mergeFiles(c, 1)
+		m, err := mergeFiles(c, 1, true)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ faster, or not-slower, which is slower by no more than the margin.
 		if _, err := judge.Runs(nil, nil); err != nil {
 			return command.Usagef("%v", err)
 		}
-		files, err := readHistograms(c, c.Args(), *tag, *scale)
+		files, err := readHistograms(c, c.Args(), *tag, *scale, true)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
@@ -35,17 +34,30 @@ type histogramFile struct {
 // title is what tables call the file.
 func (f histogramFile) title() string { return filepath.Base(f.name) }
 
+// A reader takes the histograms of files.
+type reader struct {
+	call  *command.Call
+	tag   string // of the intervals that are taken, "*" for all
+	scale float64
+	// each says that the intervals of a file are wanted one by one. Otherwise they are added up where
+	// they take an eighth of the most bytes that all histograms may take, of which so many are held.
+	each       bool
+	most, held int64
+}
+
+// mostHeld is that of all commands. One line of a log may take 50 MB, and a thousand times less in
+// the file.
+const mostHeld = 4 << 30
+
 // readHistograms reads files, and of those with tags only the intervals of one tag unless that is
 // "*".
-func readHistograms(c *command.Call, files []string, tag string, scale float64) ([]histogramFile, error) {
+func readHistograms(c *command.Call, files []string, tag string, scale float64, each bool) ([]histogramFile, error) {
+	r := reader{call: c, tag: tag, scale: scale, each: each, most: mostHeld}
 	var all []histogramFile
 	for _, name := range files {
-		intervals, err := readFile(c, name, scale)
+		intervals, err := r.file(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if tag != "*" {
-			intervals = slices.DeleteFunc(intervals, func(i hdrlog.Interval) bool { return i.Tag != tag })
 		}
 		if len(intervals) == 0 {
 			return nil, fmt.Errorf("%s: no histograms", name)
@@ -55,9 +67,9 @@ func readHistograms(c *command.Call, files []string, tag string, scale float64) 
 	return all, nil
 }
 
-func readFile(c *command.Call, name string, scale float64) ([]hdrlog.Interval, error) {
+func (r *reader) file(name string) ([]hdrlog.Interval, error) {
 	if name == "-" {
-		return decode(c, name, c.Stdin, scale)
+		return r.decode(name, r.call.Stdin)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -68,30 +80,58 @@ func readFile(c *command.Call, name string, scale float64) ([]hdrlog.Interval, e
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written.
-	return decode(c, name, f, scale)
+	return r.decode(name, f)
 }
 
 // decode reads histograms in any format. Lines of a log that are corrupt are reported and left out.
-func decode(c *command.Call, name string, r io.Reader, scale float64) ([]hdrlog.Interval, error) {
-	in, format, err := detect(r)
+func (r *reader) decode(name string, from io.Reader) (all []hdrlog.Interval, err error) {
+	in, format, err := detect(from)
 	if err != nil {
 		return nil, err
 	}
 	if format != formatHlog {
-		s, err := readSnapshot(in, format, scale)
-		return []hdrlog.Interval{{Snapshot: s}}, err
+		s, err := readSnapshot(in, format, r.scale)
+		if err != nil {
+			return nil, err
+		}
+		return r.add(nil, hdrlog.Interval{Snapshot: s})
 	}
-	var all []hdrlog.Interval
 	for i, err := range hdrlog.NewReader(in).All() {
 		var line *hdrlog.LineError
 		switch {
 		case err == nil:
-			all = append(all, i)
+			if all, err = r.add(all, i); err != nil {
+				return nil, err
+			}
 		case errors.As(err, &line):
-			fmt.Fprintf(c.Stderr, "otelprof: %s: %v; left out\n", name, err)
+			fmt.Fprintf(r.call.Stderr, "otelprof: %s: %v; left out\n", name, err)
 		default:
 			return nil, err
 		}
+	}
+	return all, nil
+}
+
+// add adds an interval to those of a file.
+func (r *reader) add(all []hdrlog.Interval, i hdrlog.Interval) ([]hdrlog.Interval, error) {
+	if r.tag != "*" && i.Tag != r.tag {
+		return all, nil
+	}
+	all = append(all, i)
+	r.held += int64(i.Snapshot.SizeBytes())
+	if !r.each && len(all) > 1 && r.held > r.most/8 {
+		sum, err := mergeInterval([]histogramFile{{intervals: all}})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range all {
+			r.held -= int64(one.Snapshot.SizeBytes())
+		}
+		all = []hdrlog.Interval{sum}
+		r.held += int64(sum.Snapshot.SizeBytes())
+	}
+	if r.held > r.most {
+		return nil, fmt.Errorf("histograms of more than %d MiB in memory: must be less; -tag takes those of one tag", r.most>>20)
 	}
 	return all, nil
 }

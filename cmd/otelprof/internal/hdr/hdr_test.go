@@ -82,3 +82,33 @@ func TestConvertKeepsTheInterval(t *testing.T) {
 		t.Errorf("convert (-before +after):\n%s", diff)
 	}
 }
+
+// TestReaderBoundsMemory: intervals that take much are added up, or refused where they are wanted
+// one by one.
+func TestReaderBoundsMemory(t *testing.T) {
+	var log bytes.Buffer
+	w := hdrlog.NewWriter(&log, time.Unix(1_700_000_000, 0))
+	for n := range 20 {
+		if err := w.Write(hdrlog.Interval{Start: time.Unix(1_700_000_000+int64(n), 0), Length: time.Second, Snapshot: snapshotOf(t, 7000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, err := hdrlog.ReadAll(bytes.NewReader(log.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 10 * int64(one[0].Snapshot.SizeBytes())
+	r := reader{tag: "*", scale: 1, most: most}
+	all, err := r.decode("log", bytes.NewReader(log.Bytes()))
+	if err != nil || r.held > most/2 {
+		t.Fatalf("%d bytes held, %v, want at most %d", r.held, err, most/2)
+	}
+	sum, err := mergeInterval([]histogramFile{{intervals: all}})
+	if err != nil || sum.Snapshot.Count() != 20 || sum.Length != 20*time.Second {
+		t.Errorf("%d values in %v, %v, want 20 in 20s", sum.Snapshot.Count(), sum.Length, err)
+	}
+	r = reader{tag: "*", scale: 1, most: most, each: true}
+	if _, err := r.decode("log", bytes.NewReader(log.Bytes())); err == nil || !strings.Contains(err.Error(), "MiB in memory: must be less") {
+		t.Errorf("one by one: %v", err)
+	}
+}

@@ -15,7 +15,7 @@ var hdrMergeCommand = &command.Command{
 Where the precision differs, the finest is kept.
 `,
 	Run: func(c *command.Call) error {
-		m, err := mergeFiles(c, -1)
+		m, err := mergeFiles(c, -1, false)
 		if err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ type merged struct {
 }
 
 // mergeFiles parses the flags of such a command and reads and adds up its files, one to most of
-// them.
-func mergeFiles(c *command.Call, most int) (m merged, err error) {
+// them. With each a log becomes a log interval by interval.
+func mergeFiles(c *command.Call, most int, each bool) (m merged, err error) {
 	tag, scale := tagFlag(c), scaleFlag(c)
 	out := c.String("o", "-", "`file` to write, - for standard output; its extension is the format: hlog, hgrm, base64, csv, json")
 	to := c.String("to", "", "`format` to write instead")
@@ -45,7 +45,7 @@ func mergeFiles(c *command.Call, most int) (m merged, err error) {
 	if m.format, err = formatOf(*to, *out); err != nil {
 		return merged{}, err
 	}
-	if m.files, err = readHistograms(c, c.Args(), *tag, *scale); err != nil {
+	if m.files, err = readHistograms(c, c.Args(), *tag, *scale, each && m.format == formatHlog); err != nil {
 		return merged{}, err
 	}
 	m.sum, err = mergeInterval(m.files)

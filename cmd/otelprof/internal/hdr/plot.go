@@ -36,7 +36,7 @@ var hdrPlotCommand = &command.Command{
 		case *width < 300 || *height < 200 || *width > 10000 || *height > 10000:
 			return command.Usagef("-width %d, -height %d: must be at least 300 and 200, and at most 10000", *width, *height)
 		}
-		files, err := readHistograms(c, c.Args(), *tag, *scale)
+		files, err := readHistograms(c, c.Args(), *tag, *scale, false)
 		if err != nil {
 			return err
 		}

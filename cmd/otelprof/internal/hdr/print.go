@@ -18,7 +18,7 @@ var hdrPrintCommand = &command.Command{
 		if err := c.ParseArgs(1, -1); err != nil {
 			return err
 		}
-		files, err := readHistograms(c, c.Args(), *tag, *scale)
+		files, err := readHistograms(c, c.Args(), *tag, *scale, *lines)
 		if err != nil {
 			return err
 		}

@@ -26,5 +26,6 @@
 // # Memory
 //
 // A Reader keeps at most [WithMaxSessions] sessions and about [WithMaxBytes], the ones that
-// ended last. Of the others the durations stay in the regions, and [Data.Dropped] counts them.
+// ended last. Of the others the durations stay in the regions, and [Data.Dropped] counts them. A
+// .hlog file is read until the histograms of all take as much.
 package saved

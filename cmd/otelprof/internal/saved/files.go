@@ -18,6 +18,7 @@ import (
 type intervals struct {
 	byName map[string]*otelhdr.Snapshot
 	err    float64 // bounds the relative errors of all
+	bytes  int     // that they take
 }
 
 // readIntervals takes a log whose values are durations in nanoseconds.
@@ -36,7 +37,7 @@ func (r *Reader) readIntervals(at *FileReport, in io.Reader) error {
 		if i.Tag != "" {
 			name = i.Tag
 		}
-		if err := r.logs.add(name, i.Snapshot); err != nil {
+		if err := r.logs.add(name, i.Snapshot, r.config.bytes); err != nil {
 			return err
 		}
 		at.Intervals++
@@ -44,7 +45,12 @@ func (r *Reader) readIntervals(at *FileReport, in io.Reader) error {
 	return nil
 }
 
-func (i *intervals) add(name string, s *otelhdr.Snapshot) error {
+// add adds a histogram to those of its name, unless all take most bytes: one line of a log may take
+// 50 MB, and a thousand times less in the file.
+func (i *intervals) add(name string, s *otelhdr.Snapshot, most int) error {
+	if i.bytes >= most {
+		return fmt.Errorf("histograms: must take less than %d MiB of memory", most>>20)
+	}
 	if i.byName == nil {
 		i.byName = map[string]*otelhdr.Snapshot{}
 	}
@@ -62,6 +68,8 @@ func (i *intervals) add(name string, s *otelhdr.Snapshot) error {
 		err += known.Resolution() // each bucket goes where its middle falls
 	}
 	i.err = max(i.err, err)
+	i.bytes -= known.SizeBytes()
+	defer func() { i.bytes += known.SizeBytes() }()
 	return known.MergeMidpoints(s)
 }
 

@@ -370,6 +370,10 @@ func TestIntervals(t *testing.T) {
 	if p := d.Files[0].Problems; len(p) != 1 || p[0].Line == 0 {
 		t.Errorf("problems = %v, want one with its line", p)
 	}
+	d = read(t, "some/read.hlog", log.String(), saved.WithMaxBytes(1))
+	if p := d.Files[0].Problems; d.Files[0].Intervals != 1 || len(p) != 1 || !strings.Contains(p[0].Error(), "MiB of memory") {
+		t.Errorf("with room for one: %d intervals, problems %v", d.Files[0].Intervals, p)
+	}
 }
 
 func TestProfiles(t *testing.T) {
