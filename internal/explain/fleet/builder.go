@@ -117,6 +117,7 @@ type profileBuilder struct {
 	bases     map[cell]time.Duration
 	histories map[cell]map[string]map[float64]history // of slow-downs, by region and progress point, instance and level
 	waits     map[profile.Region]map[string]float64   // the most that an instance says, by kind
+	left      []string                                // instances of which the histories were not asked for
 }
 
 func newProfileBuilder(newest []promSeries) *profileBuilder {
@@ -231,13 +232,27 @@ func (b *profileBuilder) latencies() (list []profile.Metric) {
 	return list
 }
 
+// notes say what the profile lacks.
+func (b *profileBuilder) notes() []string {
+	notes := []string{"from metrics: numbers of samples and reasons for withheld effects are not among them"}
+	for _, plan := range b.others {
+		notes = append(notes, fmt.Sprintf("plan %.12s, heard of earlier, is left out", plan))
+	}
+	if n := len(b.left); n > 0 {
+		names := strings.Join(b.left[:min(n, 5)], ", ")
+		if n > 5 {
+			names += ", …"
+		}
+		notes = append(notes, fmt.Sprintf("how the counters of %d instances rose is left out, beyond %d series of one and %d in all: %s; -match asks for fewer",
+			n, pageSeries, mostSeries, names))
+	}
+	return notes
+}
+
 // profile goes by way of the saved form, whose reader checks all values and draws the conclusions.
 func (b *profileBuilder) profile() (profile.Profile, error) {
 	p := profile.Profile{PlanHash: b.plan, PlanID: b.plan[:min(len(b.plan), 12)]}
-	p.Notes = append(p.Notes, "from metrics: numbers of samples and reasons for withheld effects are not among them")
-	for _, plan := range b.others {
-		p.Notes = append(p.Notes, fmt.Sprintf("plan %.12s, heard of earlier, is left out", plan))
-	}
+	p.Notes = b.notes()
 	delays := map[string]time.Duration{} // of each progress point, which all see the same
 	still := map[cell]counts{}
 	for _, t := range b.tallies {

@@ -45,9 +45,10 @@ func promAnswer(list []promSeries) string {
 	return string(text)
 }
 
-// fakePrometheus answers the four kinds of query that there are.
+// fakePrometheus answers the five kinds of query that there are.
 type fakePrometheus struct {
 	series, times, bases, rising []promSeries
+	sizes                        []promSeries // by instance; of rising if there are none
 	queries                      []string
 	at                           string
 }
@@ -62,11 +63,29 @@ func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, promAnswer(f.times))
 	case strings.HasPrefix(query, "histogram_quantile("):
 		fmt.Fprint(w, promAnswer(f.bases))
+	case strings.HasPrefix(query, "count by (instance) "):
+		fmt.Fprint(w, promAnswer(f.counted()))
 	case strings.HasSuffix(query, "[1h:10s]"):
 		fmt.Fprint(w, promMatrix(f.rising))
 	default:
 		fmt.Fprint(w, promAnswer(f.series))
 	}
+}
+
+// counted has how many series each instance has.
+func (f *fakePrometheus) counted() []promSeries {
+	if f.sizes != nil {
+		return f.sizes
+	}
+	byName := map[string]float64{}
+	for _, one := range f.rising {
+		byName[one.labels[promInstance]]++
+	}
+	var list []promSeries
+	for name, n := range byName {
+		list = append(list, promLine("", n, promInstance, name))
+	}
+	return list
 }
 
 // instance are the series of one instance: price at 25 %, in a plan.
@@ -264,7 +283,7 @@ func FuzzPrometheusAnswer(f *testing.F) {
 		}
 		b := newProfileBuilder(list)
 		for _, s := range list {
-			if b.add(s) != nil || b.rose(s) != nil {
+			if b.add(s) != nil || b.rose([]promSeries{s}) != nil {
 				return
 			}
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
@@ -238,8 +240,16 @@ func wholeOnes(slowed, placed map[float64]counts) (all []stretch, rest stretch) 
 	return all, open
 }
 
+const (
+	// pageSeries is how many series one question is about: an hour of each is some 12 KB of an
+	// answer.
+	pageSeries = 4000
+	// mostSeries is about how many is asked in all. An hour of each takes some 6 KB of memory.
+	mostSeries = 4 * pageSeries
+)
+
 // histories asks how the counters of slow-downs rose: for as long as a plan lasts at most, in steps
-// of the time between two exports. What they have come to is among all.
+// of the time between two exports, page by page. What they have come to is among all.
 func (s Prometheus) histories(ctx context.Context, b *profileBuilder, all []promSeries) error {
 	names := []string{promProgress, promEffective, promDelay, promOwn}
 	var last []promSeries
@@ -251,45 +261,81 @@ func (s Prometheus) histories(ctx context.Context, b *profileBuilder, all []prom
 	if len(last) == 0 {
 		return nil
 	}
-	before, err := s.query(ctx, s.selector(`__name__=~"`+strings.Join(names, "|")+`",`+promMode+`="`+string(profile.ModeSlowdown)+`"`)+"[1h:10s]", "matrix")
+	matchers := `__name__=~"` + strings.Join(names, "|") + `",` + promMode + `="` + string(profile.ModeSlowdown) + `",` + promPlan + `=~` + strconv.Quote("|"+regexp.QuoteMeta(b.plan))
+	sizes, err := s.query(ctx, "count by ("+promInstance+") (last_over_time("+s.selector(matchers)+"[1h]))", "vector")
 	if err != nil {
 		return err
 	}
-	for _, one := range append(before, last...) {
-		if err := b.rose(one); err != nil {
+	asked, left := pages(sizes)
+	b.left = left
+	for _, page := range asked {
+		before, err := s.query(ctx, s.selector(matchers+","+promInstance+`=~`+strconv.Quote(page))+"[1h:10s]", "matrix")
+		if err != nil {
 			return err
+		}
+		if err := b.rose(before); err != nil {
+			return err
+		}
+	}
+	return b.rose(last)
+}
+
+// pages returns patterns of instances, each of as many as have at most pageSeries together, from
+// how many series each has. Left are the instances that have more, or are beyond mostSeries.
+func pages(sizes []promSeries) (asked, left []string) {
+	slices.SortFunc(sizes, func(a, b promSeries) int { return cmp.Compare(a.labels[promInstance], b.labels[promInstance]) })
+	room, all := 0, 0
+	for _, one := range sizes {
+		name, n := one.labels[promInstance], max(1, int(min(one.value, mostSeries+1)))
+		switch pattern := regexp.QuoteMeta(name); {
+		case n > pageSeries || n > mostSeries-all:
+			left = append(left, name)
+			continue
+		case n > room:
+			asked, room = append(asked, pattern), pageSeries
+		default:
+			asked[len(asked)-1] += "|" + pattern
+		}
+		room, all = room-n, all+n
+	}
+	return asked, left
+}
+
+// rose adds how counters rose, each in one instance.
+func (b *profileBuilder) rose(list []promSeries) error {
+	for _, s := range list {
+		if !b.ofPlan(s) {
+			continue
+		}
+		c, err := s.cell()
+		if err != nil {
+			return err
+		}
+		h := b.history(c, s.instance())
+		for _, v := range s.values {
+			if h[v.at] == nil {
+				h[v.at] = &counts{}
+			}
+			h[v.at].set(s.labels["__name__"], v.value)
 		}
 	}
 	return nil
 }
 
-// rose adds how a counter rose in one instance.
-func (b *profileBuilder) rose(s promSeries) error {
-	if !b.ofPlan(s) {
-		return nil
-	}
-	c, err := s.cell()
-	if err != nil {
-		return err
-	}
+// history returns that of a cell in one instance, a new one where there is none.
+func (b *profileBuilder) history(c cell, instance string) history {
 	level := c.speedup
 	c.speedup, c.metric = 0, profile.MetricThroughput
 	if b.histories[c] == nil {
 		b.histories[c] = map[string]map[float64]history{}
 	}
-	byLevel := b.histories[c][s.instance()]
+	byLevel := b.histories[c][instance]
 	if byLevel == nil {
 		byLevel = map[float64]history{}
-		b.histories[c][s.instance()] = byLevel
+		b.histories[c][instance] = byLevel
 	}
 	if byLevel[level] == nil {
 		byLevel[level] = history{}
 	}
-	for _, v := range s.values {
-		if byLevel[level][v.at] == nil {
-			byLevel[level][v.at] = &counts{}
-		}
-		byLevel[level][v.at].set(s.labels["__name__"], v.value)
-	}
-	return nil
+	return byLevel[level]
 }

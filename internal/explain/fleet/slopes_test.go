@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
 )
@@ -96,6 +98,40 @@ func TestPrometheusSlopes(t *testing.T) {
 		if own := p.Curves[0].Own; own != 5*time.Millisecond {
 			t.Errorf("%+v: own time %v, want 5ms", tt, own)
 		}
+	}
+}
+
+// A Prometheus is asked about so many instances at once as one answer has room for, of the plan
+// alone, and what no question is about is said.
+func TestPrometheusIsAskedByPages(t *testing.T) {
+	size := func(name string, n float64) promSeries { return promLine("", n, promInstance, name) }
+	f := &fakePrometheus{
+		times: []promSeries{promLine("", 1, promPlan, "p.1")},
+		sizes: []promSeries{size("d", pageSeries+1), size("b:1", 3000), size("a.x", 1000), size("c", 1), size("e", pageSeries), size("f", pageSeries), size("g", pageSeries), size("h", 0)},
+	}
+	f.rising = slowed(rand.New(rand.NewPCG(7, 8)), "c", 0.020, 1, 20, -1)
+	for _, one := range f.rising {
+		one.labels[promPlan] = "p.1"
+	}
+	f.series = f.rising
+	p, errout := profileFrom(t, f, Prometheus{})
+	if errout != "" {
+		t.Fatal(errout)
+	}
+	var asked []string
+	for _, q := range f.queries {
+		if _, of, ok := strings.Cut(q, `,instance=~`); ok {
+			asked = append(asked, strings.TrimSuffix(of, "}[1h:10s]"))
+			if !strings.Contains(q, `,otelprof_causal_plan_hash=~"|p\\.1",`) {
+				t.Errorf("query %s: want it to be about the plan", q)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{`"a\\.x|b:1"`, `"c"`, `"e"`, `"f"`, `"h"`}, asked); diff != "" {
+		t.Errorf("instances that are asked about (-want +got):\n%s", diff)
+	}
+	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "how the counters of 2 instances rose is left out, beyond 4000 series of one and 16000 in all: d, g;") {
+		t.Errorf("notes %q", notes)
 	}
 }
 
