@@ -99,9 +99,9 @@ func (b *profileBuilder) add(t *Tree, number int, r spans.Region, labels map[str
 func regionNames(p *profile.Profile) map[int]spans.Region {
 	names := map[int]spans.Region{}
 	for _, s := range p.Sample {
-		if name := s.Label[naming.NameLabel]; len(name) == 1 {
+		if name, number := s.Label[naming.NameLabel], numberOf(s); len(name) == 1 && number != 0 {
 			scope := strings.Join(s.Label[naming.ScopeLabel], " ")
-			names[numberOf(s)] = spans.Region{Scope: instrumentation.Scope{Name: scope}, Name: name[0]}
+			names[number] = spans.Region{Scope: instrumentation.Scope{Name: scope}, Name: name[0]}
 		}
 	}
 	for _, c := range p.Comments {

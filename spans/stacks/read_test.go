@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,21 @@ func TestReadForeignProfile(t *testing.T) {
 	want := []string{"main.main:9 4/0", " main.inlined:3 4/0", "  [unknown]:0 4/4"}
 	if diff := cmp.Diff(want, lines(r.Regions[0].Tree)); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+}
+
+// Other tools label samples with names of spans, too. Without a number these are in no region, and
+// none of the names is that of all.
+func TestReadNamesWithoutNumbers(t *testing.T) {
+	doc := pprofOf(t, func(p *profile.Profile) {
+		p.Comments = nil
+		for i, s := range p.Sample {
+			s.NumLabel, s.Label = nil, map[string][]string{naming.NameLabel: {"span " + strconv.Itoa(i)}}
+		}
+	})
+	r, err := Read(bytes.NewReader(doc))
+	if err != nil || len(r.Regions) != 1 || r.Regions[0].Region != (spans.Region{}) || r.Regions[0].Number != 0 {
+		t.Errorf("Read = %+v, %v, want what is outside of all regions, without a name", r, err)
 	}
 }
 
