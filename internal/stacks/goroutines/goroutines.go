@@ -41,8 +41,15 @@ type Group struct {
 	Tree *stacks.Tree
 }
 
-// maxLine is the longest line that is read.
-const maxLine = 1 << 20
+const (
+	// maxLine is the longest line that is read.
+	maxLine = 1 << 20
+	// maxReasons is how many reasons have a group each, of a kilobyte at least: the runtime has some
+	// fifty. maxCallsRead is how many calls of a goroutine are kept, the innermost: it writes a
+	// hundred.
+	maxReasons   = 1000
+	maxCallsRead = 1 << 14
+)
 
 // Read reads goroutines as the runtime writes them: /debug/pprof/goroutine?debug=2, what
 // runtime.Stack returns, or what stands in the log of a program that has crashed. What is before
@@ -74,9 +81,14 @@ func newDump(groups map[string]*Group) *Dump {
 	return d
 }
 
-// groupOf returns the group of a reason, a new one where there is none.
+// groupOf returns the group of a reason, a new one where there is none, or that of the others where
+// there are too many.
 func groupOf(groups map[string]*Group, reason string) *Group {
 	g := groups[reason]
+	if g == nil && len(groups) >= maxReasons {
+		reason = "other"
+		g = groups[reason]
+	}
 	if g == nil {
 		g = &Group{Reason: reason, Tree: stacks.NewTree()}
 		groups[reason] = g
@@ -116,14 +128,14 @@ func (p *parser) line(text string) {
 	case strings.HasPrefix(text, "\t"):
 		if p.pending != "" {
 			file, line := place(text)
-			p.stack = append(p.stack, stacks.NewFrame(p.pending, file, line))
+			p.push(p.pending, file, line)
 			p.pending = ""
 		}
 	case strings.HasPrefix(text, "created by "):
 		p.flush()
 	case strings.HasPrefix(text, "..."):
 		p.flush()
-		p.stack = append(p.stack, stacks.NewFrame("[calls left out]", "", 0))
+		p.push("[calls left out]", "", 0)
 	default:
 		p.flush()
 		// The arguments are in the last parentheses: those of a receiver come before.
@@ -137,8 +149,15 @@ func (p *parser) line(text string) {
 // flush keeps a function whose place has not come.
 func (p *parser) flush() {
 	if p.pending != "" {
-		p.stack = append(p.stack, stacks.NewFrame(p.pending, "", 0))
+		p.push(p.pending, "", 0)
 		p.pending = ""
+	}
+}
+
+// push adds a call to the stack, unless that is full.
+func (p *parser) push(function, file string, line int) {
+	if len(p.stack) < maxCallsRead {
+		p.stack = append(p.stack, stacks.NewFrame(function, file, line))
 	}
 }
 

@@ -2,6 +2,7 @@ package goroutines
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -46,6 +47,25 @@ main.deep(0x1)
 created by main.main in goroutine 1
 	/home/ann/shop/main.go:10 +0x55
 `
+
+// However many reasons and calls a text has, what is kept of it is bounded.
+func TestReadIsBounded(t *testing.T) {
+	var text strings.Builder
+	for n := range 3 * maxReasons {
+		fmt.Fprintf(&text, "goroutine %d [reason %d]:\nmain.main()\n\n", n+1, n)
+	}
+	text.WriteString("goroutine 1 [reason 0]:\n" + strings.Repeat("main.deep()\n", 2*maxCallsRead))
+	d, err := Read(strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := d.Groups[0]; d.Count != 3*maxReasons+1 || len(d.Groups) != maxReasons+1 || first.Reason != "other" || first.Count != 2*maxReasons {
+		t.Errorf("%d goroutines in %d groups, the first of %d for %q; want %d in %d, 2000 for other", d.Count, len(d.Groups), first.Count, first.Reason, 3*maxReasons+1, maxReasons+1)
+	}
+	if got := d.Groups[1].Tree.Len(); d.Groups[1].Reason != "reason 0" || got != maxCallsRead+1 {
+		t.Errorf("%d calls for %q, want %d for reason 0", got, d.Groups[1].Reason, maxCallsRead+1)
+	}
+}
 
 func TestRead(t *testing.T) {
 	d, err := Read(strings.NewReader(crash))
