@@ -35,8 +35,16 @@ func newDocuments(r io.Reader) *documents {
 	return &documents{in: bufio.NewReaderSize(r, 1<<18), most: maxDocument}
 }
 
-// otlpStart is how both exporters begin a line.
-var otlpStart = []byte(`{"resource`)
+// beginsOTLP reports whether a line begins as those of both exporters do. In an object over many
+// lines one may begin with {"resource":, too.
+func beginsOTLP(line []byte) bool {
+	for _, kind := range []string{"Spans", "Metrics", "Logs"} {
+		if bytes.HasPrefix(line, []byte(`{"resource`+kind+`"`)) {
+			return true
+		}
+	}
+	return false
+}
 
 // next returns the next object, io.EOF after the last, or an error that is a *Problem about
 // a place that holds none; the next call goes on behind that.
@@ -70,7 +78,7 @@ func (d *documents) next() (document, error) {
 				return document{}, at.problem(fmt.Errorf("%q: must be a JSON object", head(trimmed)))
 			}
 			doc = d.at
-		} else if bytes.HasPrefix(d.pending, otlpStart) {
+		} else if beginsOTLP(d.pending) {
 			return document{}, doc.problem(fmt.Errorf("%w: another one begins in line %d", errTorn, d.at.line))
 		}
 		n, whole := scan.object(d.pending)
