@@ -87,7 +87,6 @@ func NewStudy(c StudyConfig) (*Study, error) {
 type window struct {
 	origin   *trace.Origin // nil for a recording of its own
 	length   time.Duration
-	goes     int // goroutines
 	checks   map[string]doubt.Check
 	effects  map[question]sample
 	asked    map[ask]bool
@@ -212,7 +211,7 @@ func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 // answer takes the place of the one before, and what bounds it must be made from that.
 func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, error) {
 	rec.Without = s.config.Without
-	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, goes: int(rec.Count), clock: rec.ClockError()}
+	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, clock: rec.ClockError()}
 	if !telling(rec) {
 		w.Conditions = rec.Conditions
 		return w, nil

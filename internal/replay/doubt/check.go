@@ -49,7 +49,6 @@ func (c *Check) Miss() float64 {
 const (
 	UsualRegions = 16
 	UsualWindows = 20
-	maxPoints    = 8
 	// LeastWindows is how many windows a number takes: an interval comes from between them.
 	// Student's t at 95 % is 2.8 with five windows and 12.7 with two, so that fewer give wide
 	// intervals alone.

@@ -173,7 +173,6 @@ func placeChoices(p *model.Program, first, before int, times map[int32]int, of m
 		s := &p.Statements[c.Statement]
 		// A channel that ended two choices lasts, so that it is a case each time. One that ended a
 		// single choice may have been made for it: its outcome is Fresh, whatever its number.
-		s.Timer = s.Timer || c.Object == trace.None
 		if c.Object != trace.None && times[c.Object] > 1 && !slices.Contains(s.Shared, c.Object) {
 			s.Shared = append(s.Shared, c.Object)
 		}

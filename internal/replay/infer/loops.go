@@ -77,7 +77,6 @@ func closeLists(p *model.Program) {
 		}
 		loop(p, l)
 	}
-	respawn(p)
 	p.Rec.Rests()
 	if p.Rec.Uses(ruleRecur) {
 		recur(p)
@@ -238,16 +237,5 @@ func complete(p *model.Program, l *model.List, a cond.Anchor, may func(o *model.
 			}
 		}
 		return
-	}
-}
-
-// respawn looks at goroutines that were created in the window and are alive at its end: a goroutine
-// that has come back to something is started only once.
-func respawn(p *model.Program) {
-	for i := range p.Lists {
-		l := &p.Lists[i]
-		if l.Born && !l.Ended && len(l.Ops) > 0 {
-			loop(p, l)
-		}
 	}
 }

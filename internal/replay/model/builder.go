@@ -58,7 +58,6 @@ type level struct {
 
 // A follower is a goroutine while its events are read.
 type follower struct {
-	known    bool
 	State    uint8
 	since    int64 // up to when its list is written, or when its wait began
 	p        int32 // the processor it runs on, -1 if it has run since before the window
@@ -197,7 +196,6 @@ func (b *Builder) enter(g int32, state uint8) {
 func (b *Builder) Event(e *trace.Event) {
 	g := e.G
 	f := &b.G[g]
-	f.known = true
 	switch e.Kind {
 	case trace.EvExists:
 		b.exists(g, e)
@@ -292,7 +290,7 @@ func (b *Builder) exists(g int32, e *trace.Event) {
 // create begins a goroutine that another one or the runtime starts.
 func (b *Builder) create(g int32, e *trace.Event) {
 	f, l := &b.G[g], &b.P.Lists[g]
-	l.Born, l.Site, l.gc = true, e.Site, b.P.Rec.IdleGC[g]
+	l.Born, l.Site = true, e.Site
 	f.since, f.readyAt, f.woken, f.readyP = e.At, e.At, -1, -1
 	f.idle = b.Machine(g).idle()
 	b.enter(g, runnable)
@@ -479,9 +477,6 @@ func (b *Builder) setLate(g int32, late Lateness) {
 		}
 	}
 }
-
-// Goroutines that receive from a channel wait until it is closed. One that comes later need not
-// wait, and would have to if it came sooner (TestLateForAClose). So it waits for a token, too.
 
 // NewObject returns the number of an object that no mark shows: what takes the place of a condition
 // variable, a rate limiter, a lock around spans.

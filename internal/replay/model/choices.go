@@ -51,8 +51,7 @@ type Choice struct {
 type Statement struct {
 	From, To int     // choices of its list, those of other statements among them
 	Shared   []int32 // channels that it has received from several times
-	Timer    bool
-	Limit    int64 // after which a timer ends it, ns: the median; 0 if none did
+	Limit    int64   // after which a timer ends it, ns: the median; 0 if none did
 	// Whole means that the limit is of a row of select statements, since the first of them, as
 	// where a batch is gathered for so long. It is taken for that if these times scatter less.
 	Whole bool

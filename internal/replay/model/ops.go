@@ -229,7 +229,6 @@ type List struct {
 	Born    bool  // in the window
 	Begins  beginning
 	Ended   bool
-	gc      bool
 	// Gathered means that the goroutine that starts this one waits for its end.
 	Gathered bool
 	// From is where the list goes on behind op to-1; to is 0 if it ends. A closed loop: the window

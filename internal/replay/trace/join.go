@@ -245,9 +245,6 @@ func (b *Recorder) join(process int32, r *Recording) {
 	for _, s := range r.Sites[1:] {
 		all.Sites = append(all.Sites, Site{s.Frames, process})
 	}
-	for g := range r.IdleGC {
-		all.IdleGC[goroutines+g] = true
-	}
 	for _, e := range r.Events {
 		e.G += goroutines
 		if e.By >= 0 {

@@ -291,13 +291,6 @@ func reasonOf(reason string) int32 {
 	return WaitOther
 }
 
-// isGCWorker reports whether a goroutine that begins with this function is a worker of the garbage
-// collector, which starts one for each processor (gcBgMarkStartWorkers in runtime/mgc.go). Workers
-// that were there before the trace are not found so: they have no EvCreate.
-func isGCWorker(s Site) bool {
-	return len(s.Frames) > 0 && strings.HasPrefix(s.Frames[0].Func, "runtime.gcBgMarkWorker")
-}
-
 // maxFrames is how much of a stack is kept, from the innermost frame on. The innermost ones show
 // what is waited for, and the outermost one which kind of goroutine it is: of a deeper stack the
 // latter is lost. The runtime keeps 128 at most (tracestack.go).

@@ -155,7 +155,7 @@ type Recorder struct {
 // Site 0 is the one that is not known.
 func NewRecorder(start int64, procs int) *Recorder {
 	return &Recorder{
-		R: Recording{Start: start, End: start, Procs: procs, Sites: []Site{{}}, IdleGC: map[int32]bool{}},
+		R: Recording{Start: start, End: start, Procs: procs, Sites: []Site{{}}},
 		g: map[int64]int32{}, open: map[uint64]int32{}, object: map[ObjectKey]int32{}, region: map[Region]int32{}, point: map[string]int32{},
 	}
 }

@@ -64,13 +64,12 @@ type Recording struct {
 	// generations. It is nil if the trace was whole.
 	Cut error
 
-	Events    []Event        // in the order of time, see package trace
-	Spans     []Span         // in the order in which they begin
-	Sites     []Site         // the first one is the one that is not known
-	Regions   []Region       // without two that are equal
-	Points    []string       // names of progress points that the program visits itself
-	Functions []Function     // regions that call stacks show, none unless asked for
-	IdleGC    map[int32]bool // goroutines that only collect garbage, of those created within it
+	Events    []Event    // in the order of time, see package trace
+	Spans     []Span     // in the order in which they begin
+	Sites     []Site     // the first one is the one that is not known
+	Regions   []Region   // without two that are equal
+	Points    []string   // names of progress points that the program visits itself
+	Functions []Function // regions that call stacks show, none unless asked for
 	Conditions
 	Collections
 	Count   int32 // of goroutines: their numbers are below that

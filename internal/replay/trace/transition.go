@@ -78,18 +78,13 @@ func (t *Tracer) changed(at int64, kind EventKind, e *trace.Event, s *trace.Stat
 	// Where and why it waits is left out, see EvExists.
 	case EvExists:
 		x.Arg = existing[to]
-	case EvCreate:
+	case EvCreate, EvSyscall:
 		x.Site = t.site(s.Stack)
-		if isGCWorker(t.B.R.Sites[x.Site]) {
-			t.B.R.IdleGC[x.G] = true
-		}
 	case EvWait:
 		x.Arg = WaitOther
 		if from != trace.GoNotExist { // else the stack is that of what made it
 			x.Site, x.Arg = t.site(s.Stack), reasonOf(s.Reason)
 		}
-	case EvSyscall:
-		x.Site = t.site(s.Stack)
 	case EvStart, EvReturn:
 		x.Arg = int32(p)
 	case EvReady:
