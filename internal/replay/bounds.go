@@ -223,21 +223,17 @@ func unlock(p *model.Program) float64 {
 		return is
 	}
 	// The wait becomes time outside of the program, of no region: nothing makes it shorter.
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && isLock(o.Site) {
-				total += o.D
-				given[o.Arg] = true
-				o.Kind, o.Set = model.OpOut, 0
-			}
+	for _, o := range p.All() {
+		if o.Kind == model.OpWait && isLock(o.Site) {
+			total += o.D
+			given[o.Arg] = true
+			o.Kind, o.Set = model.OpOut, 0
 		}
 	}
 	// Wake-ups that nothing waits for any more do nothing.
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWake && given[o.Arg] {
-				o.Kind, o.D = model.OpRun, 0
-			}
+	for _, o := range p.All() {
+		if o.Kind == model.OpWake && given[o.Arg] {
+			o.Kind, o.D = model.OpRun, 0
 		}
 	}
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
@@ -250,11 +246,9 @@ func unlock(p *model.Program) float64 {
 func orderedIn(p *model.Program) float64 {
 	var total int64
 	answered := answeredIn(p)
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && !answered[o.Arg] && (o.Reason == trace.WaitMutex || o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect || o.Reason == model.WaitBusy) {
-				total += o.D
-			}
+	for _, o := range p.All() {
+		if o.Kind == model.OpWait && !answered[o.Arg] && (o.Reason == trace.WaitMutex || o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect || o.Reason == model.WaitBusy) {
+			total += o.D
 		}
 	}
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
@@ -269,14 +263,9 @@ func answeredIn(p *model.Program) []bool {
 	if p.Rec.Told || !p.Rec.Operated() {
 		return answered
 	}
-	for l := range p.Lists {
-		if p.Lists[l].Serves < 0 {
-			continue
-		}
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWake {
-				answered[o.Arg] = true
-			}
+	for at, o := range p.All() {
+		if o.Kind == model.OpWake && p.Lists[at.List].Serves >= 0 {
+			answered[o.Arg] = true
 		}
 	}
 	return answered

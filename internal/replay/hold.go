@@ -117,20 +117,17 @@ func ownTimes(p *model.Program) (of map[int32]*model.Own, rest []left) {
 // the window and another one ends.
 func endedElsewhere(p *model.Program) map[int32]int64 {
 	began, all := map[int32]int32{}, map[int32]int64{}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpOpen {
-				began[o.Arg] = int32(i)
-			}
+	for at, o := range p.All() {
+		if o.Kind == model.OpOpen {
+			began[o.Arg] = at.List
 		}
 	}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpClose {
-				if list, ok := began[o.Arg]; ok && list != int32(i) {
-					all[o.Arg] = o.At
-				}
-			}
+	for at, o := range p.All() {
+		if o.Kind != model.OpClose {
+			continue
+		}
+		if list, ok := began[o.Arg]; ok && list != at.List {
+			all[o.Arg] = o.At
 		}
 	}
 	return all

@@ -132,38 +132,34 @@ func freed(p *model.Program, pattern string) (*model.Program, bool) {
 	objects, at := p.ObjectsAt(pattern), p.SitesAt(pattern)
 	tokens := map[int32]bool{}
 	found := false
-	for i := range x.Lists {
-		for k := range x.Lists[i].Ops {
-			switch o := &x.Lists[i].Ops[k]; o.Kind {
-			case model.OpLock, model.OpUnlock, model.OpWriteLock, model.OpWriteUnlock, model.OpReadLock, model.OpReadUnlock:
-				if objects[o.Arg] {
-					o.Nothing()
-					found = true
-				}
-			case model.OpReceive: // of a lock that is inferred
-				if objects[o.Arg] && p.Objects[o.Arg].Inferred && o.Reason == trace.WaitMutex && !o.Head {
-					o.Nothing()
-					found = true
-				}
-			case model.OpSend:
-				if objects[o.Arg] && p.Objects[o.Arg].Inferred && o.Reason == trace.WaitMutex {
-					o.Nothing()
-				}
-			case model.OpWait:
-				if o.Reason == trace.WaitMutex && at[o.Site] && p.Rec.Sites[o.Site].Locks() {
-					tokens[o.Arg] = true
-					o.Nothing()
-					found = true
-				}
+	for _, o := range x.All() {
+		switch o.Kind {
+		case model.OpLock, model.OpUnlock, model.OpWriteLock, model.OpWriteUnlock, model.OpReadLock, model.OpReadUnlock:
+			if objects[o.Arg] {
+				o.Nothing()
+				found = true
+			}
+		case model.OpReceive: // of a lock that is inferred
+			if objects[o.Arg] && p.Objects[o.Arg].Inferred && o.Reason == trace.WaitMutex && !o.Head {
+				o.Nothing()
+				found = true
+			}
+		case model.OpSend:
+			if objects[o.Arg] && p.Objects[o.Arg].Inferred && o.Reason == trace.WaitMutex {
+				o.Nothing()
+			}
+		case model.OpWait:
+			if o.Reason == trace.WaitMutex && at[o.Site] && p.Rec.Sites[o.Site].Locks() {
+				tokens[o.Arg] = true
+				o.Nothing()
+				found = true
 			}
 		}
 	}
 	// Tokens that nothing waits for any more are not given; the lists before may have done so.
-	for i := range x.Lists {
-		for k := range x.Lists[i].Ops {
-			if o := &x.Lists[i].Ops[k]; o.Kind == model.OpWake && tokens[o.Arg] {
-				o.Nothing()
-			}
+	for _, o := range x.All() {
+		if o.Kind == model.OpWake && tokens[o.Arg] {
+			o.Nothing()
 		}
 	}
 	return x, found

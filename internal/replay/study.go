@@ -441,15 +441,13 @@ func stops(base, o *sim.Outcome, i int) bool {
 // without any are left out, and those for which only reports false; nil is any.
 func busiest(p *model.Program, n int, only func(trace.Region) bool) []int32 {
 	own := make([]int64, len(p.Rec.Regions))
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpRun || o.Kind == model.OpOut || o.Kind == model.OpSend {
-				for _, r := range p.Sets[o.Set] {
-					own[r] += o.D
-				}
-				for _, x := range p.SharesOf(int(o.Set)) {
-					own[x.Region] += int64(x.Part * float64(o.D))
-				}
+	for _, o := range p.All() {
+		if o.Kind == model.OpRun || o.Kind == model.OpOut || o.Kind == model.OpSend {
+			for _, r := range p.Sets[o.Set] {
+				own[r] += o.D
+			}
+			for _, x := range p.SharesOf(int(o.Set)) {
+				own[x.Region] += int64(x.Part * float64(o.D))
 			}
 		}
 	}

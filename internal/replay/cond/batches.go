@@ -142,20 +142,17 @@ func answerings(p *model.Program) []answering {
 	// By token. A stock trace has a wait, one with known operations a receive that remembers the
 	// token that it waited for.
 	all := slices.Repeat([]answering{{wait: nowhere, wake: nowhere}}, int(p.Tokens))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			at := model.Place{List: int32(l), Op: int32(k)}
-			switch o := p.Op(at); {
-			case o.Kind == model.OpWait && (o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect):
-				x := &all[o.Arg]
-				x.wait, x.from, x.at = at, o.At-o.D, o.At
-			case o.Kind == model.OpReceive && o.Answers > 0:
-				x := &all[o.Answers-1]
-				x.wait, x.from, x.at = at, o.D, o.At
-				o.Answers = 0
-			case o.Kind == model.OpWake:
-				all[o.Arg].wake = at
-			}
+	for at, o := range p.All() {
+		switch {
+		case o.Kind == model.OpWait && (o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect):
+			x := &all[o.Arg]
+			x.wait, x.from, x.at = at, o.At-o.D, o.At
+		case o.Kind == model.OpReceive && o.Answers > 0:
+			x := &all[o.Answers-1]
+			x.wait, x.from, x.at = at, o.D, o.At
+			o.Answers = 0
+		case o.Kind == model.OpWake:
+			all[o.Arg].wake = at
 		}
 	}
 	all = slices.DeleteFunc(all, func(a answering) bool { return a.wait == nowhere || a.wake == nowhere || p.SiteOf(a.wait) == 0 })
@@ -267,12 +264,9 @@ func (x *batcher) takes(p *model.Program) bool {
 	}
 	// All operations on the channel are going to be dropped, so that it must have no other use; and
 	// a select statement of the batcher may have come to another channel.
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			if o.Arg == x.channel && (o.Kind == model.OpReceive && int32(l) != x.list || o.Kind == model.OpSend && !x.waits[int32(l)]) || o.Kind == model.OpChoose && int32(l) == x.list {
-				return false
-			}
+	for at, o := range p.All() {
+		if o.Arg == x.channel && (o.Kind == model.OpReceive && at.List != x.list || o.Kind == model.OpSend && !x.waits[at.List]) || o.Kind == model.OpChoose && at.List == x.list {
+			return false
 		}
 	}
 	return true
@@ -415,11 +409,9 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	if x.channel == trace.None {
 		return
 	}
-	for l := range p.Lists { // what is taken is not sent
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Arg == x.channel && (o.Kind == model.OpSend || o.Kind == model.OpReceive) {
-				EditOf(edits, int32(l)).drop[k] = true
-			}
+	for at, o := range p.All() { // what is taken is not sent
+		if o.Arg == x.channel && (o.Kind == model.OpSend || o.Kind == model.OpReceive) {
+			EditOf(edits, at.List).drop[int(at.Op)] = true
 		}
 	}
 }

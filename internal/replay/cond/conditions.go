@@ -173,13 +173,12 @@ func findConditions(p *model.Program) []*condition {
 	// sync.Cond.Wait gives its lock back first: the Unlock right before a wait is of the variable's
 	// L.
 	locks := map[int32]int32{} // by condition variable
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			p.Rec.RestsAt(k)
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpAwait {
-				if before := p.Lists[l].LockBefore(k); before >= 0 {
-					locks[o.Arg] = p.Lists[l].Ops[before].Arg
-				}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		if o.Kind == model.OpAwait {
+			l := &p.Lists[at.List]
+			if before := l.LockBefore(int(at.Op)); before >= 0 {
+				locks[o.Arg] = l.Ops[before].Arg
 			}
 		}
 	}
@@ -208,16 +207,13 @@ func usersOf(p *model.Program, locks map[int32]int32) map[int32][]int32 {
 	for _, lock := range locks {
 		users[lock] = nil
 	}
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			p.Rec.RestsAt(k)
-			o := &p.Lists[l].Ops[k]
-			if o.Kind != model.OpLock {
-				continue
-			}
-			if of, wanted := users[o.Arg]; wanted && (len(of) == 0 || of[len(of)-1] != int32(l)) {
-				users[o.Arg] = append(of, int32(l))
-			}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		if o.Kind != model.OpLock {
+			continue
+		}
+		if of, wanted := users[o.Arg]; wanted && (len(of) == 0 || of[len(of)-1] != at.List) {
+			users[o.Arg] = append(of, at.List)
 		}
 	}
 	return users

@@ -92,11 +92,9 @@ func Gather(p *model.Program) {
 // takes one pass over all ops.
 func wakers(p *model.Program) []model.Place {
 	all := slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWake {
-				all[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-			}
+	for at, o := range p.All() {
+		if o.Kind == model.OpWake {
+			all[o.Arg] = at
 		}
 	}
 	return all

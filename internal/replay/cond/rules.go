@@ -465,11 +465,9 @@ func doneForAll(c *condition) bool {
 // (package replay, conditions_without_rule).
 func Unruled(p *model.Program) float64 {
 	var total int64
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWait && o.Reason == model.WaitSignal {
-				total += o.D
-			}
+	for _, o := range p.All() {
+		if o.Kind == model.OpWait && o.Reason == model.WaitSignal {
+			total += o.D
 		}
 	}
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))

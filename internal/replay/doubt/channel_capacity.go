@@ -52,26 +52,23 @@ func Confine(p *model.Program) bool {
 		}
 		return object
 	}
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			if o.Kind != model.OpWait {
-				continue
-			}
-			switch send, take := sends[o.Arg], takes[o.Arg]; {
-			case send.List >= 0:
-				other := p.Op(send)
-				o.Kind, other.Kind = model.OpReceive, model.OpSend
-				o.Arg, o.D, other.D = of(int32(l), o.Site, 0), 0, 0
-				other.Arg = o.Arg
-				found = true
-			case take.List >= 0: // it is full: one element is there before the sender waits
-				other := p.Op(take)
-				o.Kind, other.Kind = model.OpSend, model.OpReceive
-				o.Arg, o.D, other.D = of(take.List, o.Site, 1), 0, 0
-				other.Arg = o.Arg
-				found = true
-			}
+	for at, o := range p.All() {
+		if o.Kind != model.OpWait {
+			continue
+		}
+		switch send, take := sends[o.Arg], takes[o.Arg]; {
+		case send.List >= 0:
+			other := p.Op(send)
+			o.Kind, other.Kind = model.OpReceive, model.OpSend
+			o.Arg, o.D, other.D = of(at.List, o.Site, 0), 0, 0
+			other.Arg = o.Arg
+			found = true
+		case take.List >= 0: // it is full: one element is there before the sender waits
+			other := p.Op(take)
+			o.Kind, other.Kind = model.OpSend, model.OpReceive
+			o.Arg, o.D, other.D = of(take.List, o.Site, 1), 0, 0
+			other.Arg = o.Arg
+			found = true
 		}
 	}
 	return found
@@ -84,20 +81,18 @@ func channelWakes(p *model.Program) (sends, takes []model.Place, free []bool) {
 	sends, takes = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens))
 	blocking := make([]int8, len(p.Rec.Sites))
 	free = make([]bool, len(p.Objects))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			switch o := &p.Lists[l].Ops[k]; o.Kind {
-			case model.OpWake:
-				switch {
-				case sendsTo(p, blocking, o.Site):
-					sends[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-				case model.Direction(p.Rec, o.Site) == model.OpReceive:
-					takes[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-				}
-			case model.OpSend:
-				if p.Objects[o.Arg].Inferred && !sendsTo(p, blocking, o.Site) && !selects(p, o.Site) {
-					free[o.Arg] = true
-				}
+	for at, o := range p.All() {
+		switch o.Kind {
+		case model.OpWake:
+			switch {
+			case sendsTo(p, blocking, o.Site):
+				sends[o.Arg] = at
+			case model.Direction(p.Rec, o.Site) == model.OpReceive:
+				takes[o.Arg] = at
+			}
+		case model.OpSend:
+			if p.Objects[o.Arg].Inferred && !sendsTo(p, blocking, o.Site) && !selects(p, o.Site) {
+				free[o.Arg] = true
 			}
 		}
 	}
@@ -135,14 +130,12 @@ func used(p *model.Program) []int32 {
 		by int32
 	}
 	all := make([][]change, len(p.Objects))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			switch o := &p.Lists[l].Ops[k]; o.Kind {
-			case model.OpSend:
-				all[o.Arg] = append(all[o.Arg], change{o.At, 1})
-			case model.OpReceive:
-				all[o.Arg] = append(all[o.Arg], change{o.At, -1})
-			}
+	for _, o := range p.All() {
+		switch o.Kind {
+		case model.OpSend:
+			all[o.Arg] = append(all[o.Arg], change{o.At, 1})
+		case model.OpReceive:
+			all[o.Arg] = append(all[o.Arg], change{o.At, -1})
 		}
 	}
 	most := make([]int32, len(p.Objects))

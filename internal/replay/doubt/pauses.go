@@ -150,13 +150,10 @@ func (u *pauser) has(list int32) bool {
 
 // mayPause reports whether a goroutine waits for a timer for long.
 func mayPause(p *model.Program) bool {
-	for i := range p.Lists {
-		ops := p.Lists[i].Ops
-		for k := range ops {
-			p.Rec.RestsAt(k)
-			if ops[k].Pauses() {
-				return true
-			}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		if o.Pauses() {
+			return true
 		}
 	}
 	return false

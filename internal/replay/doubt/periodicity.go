@@ -334,22 +334,19 @@ func counted(p *model.Program, w *Occasional) bool {
 	}
 	all := map[kind][]int64{}
 	var order []kind
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			x := kind{o.Kind, o.Arg}
-			switch o.Kind {
-			case model.OpOpen, model.OpClose:
-				x.arg = p.Rec.Spans[o.Arg].Region
-			case model.OpVisit:
-			default:
-				continue
-			}
-			if all[x] == nil {
-				order = append(order, x)
-			}
-			all[x] = append(all[x], o.At-p.Rec.Start)
+	for _, o := range p.All() {
+		x := kind{o.Kind, o.Arg}
+		switch o.Kind {
+		case model.OpOpen, model.OpClose:
+			x.arg = p.Rec.Spans[o.Arg].Region
+		case model.OpVisit:
+		default:
+			continue
 		}
+		if all[x] == nil {
+			order = append(order, x)
+		}
+		all[x] = append(all[x], o.At-p.Rec.Start)
 	}
 	for _, x := range order {
 		times := all[x]

@@ -30,25 +30,22 @@ func findLeft(p *model.Program) {
 		by              int32 // the list that begins anew, none if there are several
 	}
 	all := make([]uses, len(p.Objects))
-	for l := range p.Lists {
-		p.Rec.RestsAt(l)
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			if o.Kind != model.OpSend && o.Kind != model.OpReceive {
-				continue
-			}
-			x := &all[o.Arg]
-			// All uses must be of one list's rounds. A second list makes by none, and it stays so.
-			by := repeats(p, model.Place{List: int32(l), Op: int32(k)})
-			if x.sends+x.receives > 0 && by != x.by {
-				by = trace.None
-			}
-			x.by = by
-			if o.Kind == model.OpSend {
-				x.sends++
-			} else {
-				x.receives++
-			}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		if o.Kind != model.OpSend && o.Kind != model.OpReceive {
+			continue
+		}
+		x := &all[o.Arg]
+		// All uses must be of one list's rounds. A second list makes by none, and it stays so.
+		by := repeats(p, at)
+		if x.sends+x.receives > 0 && by != x.by {
+			by = trace.None
+		}
+		x.by = by
+		if o.Kind == model.OpSend {
+			x.sends++
+		} else {
+			x.receives++
 		}
 	}
 	for i := range all {

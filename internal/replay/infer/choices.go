@@ -335,11 +335,9 @@ func settleStatements(p *model.Program) {
 // choice before. The simulation makes it new when the list comes to the choice.
 func findMade(p *model.Program) {
 	receives := map[int32]int{}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpReceive {
-				receives[o.Arg]++
-			}
+	for _, o := range p.All() {
+		if o.Kind == model.OpReceive {
+			receives[o.Arg]++
 		}
 	}
 	before := map[int32]bool{}

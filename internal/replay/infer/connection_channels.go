@@ -48,18 +48,15 @@ type exchange struct {
 // must still have in D when they began.
 func pair(p *model.Program) {
 	all := make([]exchange, len(p.Objects))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			switch o := &p.Lists[l].Ops[k]; o.Kind {
-			case model.OpSend:
-				x := &all[o.Arg]
-				x.sends = append(x.sends, model.Place{List: int32(l), Op: int32(k)})
-				// A site is where an operation waited: without one it did not.
-				x.full = x.full || o.Site != 0
-			case model.OpReceive:
-				x := &all[o.Arg]
-				x.receives = append(x.receives, model.Place{List: int32(l), Op: int32(k)})
-			}
+	for at, o := range p.All() {
+		switch o.Kind {
+		case model.OpSend:
+			x := &all[o.Arg]
+			x.sends = append(x.sends, at)
+			// A site is where an operation waited: without one it did not.
+			x.full = x.full || o.Site != 0
+		case model.OpReceive:
+			all[o.Arg].receives = append(all[o.Arg].receives, at)
 		}
 	}
 	carries := carriers(p, all)
@@ -144,14 +141,12 @@ func (x *exchange) receiver() int32 {
 // elements in the recorded order.
 func carriers(p *model.Program, all []exchange) map[int32]bool {
 	spans, waits := make([]bool, len(p.Lists)), map[int32]bool{}
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			switch o := &p.Lists[l].Ops[k]; {
-			case o.Kind == model.OpOpen:
-				spans[l] = true
-			case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
-				waits[int32(l)] = true
-			}
+	for at, o := range p.All() {
+		switch {
+		case o.Kind == model.OpOpen:
+			spans[at.List] = true
+		case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
+			waits[at.List] = true
 		}
 	}
 	carries := map[int32]bool{}

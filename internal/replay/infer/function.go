@@ -67,31 +67,28 @@ func attribute(p *model.Program) {
 	}
 	parts := parts(p, matches)
 	known := map[string]uint16{}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			o := &p.Lists[i].Ops[k]
-			var shares []model.Share
-			key := []byte{byte(o.Set), byte(o.Set >> 8)}
-			for n, f := range p.Rec.Functions {
-				part := 0.0
-				switch o.Kind {
-				case model.OpRun:
-					part = parts[n](kindOf{o.Set, p.Lists[i].Site})
-				// The stack of a wait is known, so that it is of the function as a whole or not at
-				// all. A wait for other goroutines is shorter only if they are.
-				case model.OpOut:
-					if matches[n][o.Site] {
-						part = 1
-					}
-				}
-				if part > 0 {
-					shares = append(shares, model.Share{Region: f.Region, Part: part})
-					key = append(key, byte(n), byte(int(1000*part)), byte(int(1000*part)>>8))
+	for at, o := range p.All() {
+		var shares []model.Share
+		key := []byte{byte(o.Set), byte(o.Set >> 8)}
+		for n, f := range p.Rec.Functions {
+			part := 0.0
+			switch o.Kind {
+			case model.OpRun:
+				part = parts[n](kindOf{o.Set, p.Lists[at.List].Site})
+			// The stack of a wait is known, so that it is of the function as a whole or not at all.
+			// A wait for other goroutines is shorter only if they are.
+			case model.OpOut:
+				if matches[n][o.Site] {
+					part = 1
 				}
 			}
-			if len(shares) > 0 {
-				o.Set = setWith(p, known, string(key), o.Set, shares)
+			if part > 0 {
+				shares = append(shares, model.Share{Region: f.Region, Part: part})
+				key = append(key, byte(n), byte(int(1000*part)), byte(int(1000*part)>>8))
 			}
+		}
+		if len(shares) > 0 {
+			o.Set = setWith(p, known, string(key), o.Set, shares)
 		}
 	}
 }

@@ -124,11 +124,7 @@ func inferServers(p *model.Program, all []model.Handover) {
 	spans := make([]bool, len(p.Lists))
 	waits := make([]map[int32]int, len(p.Lists))
 	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if p.Lists[l].Ops[k].Kind == model.OpOpen {
-				spans[l] = true
-			}
-		}
+		spans[l] = p.Lists[l].Has(model.OpOpen)
 	}
 	// Left are hand-overs to goroutines without spans that nothing else explains. Of a wait to send
 	// the work would be the waker's, so it makes no server; neither does a wait for a lock.
@@ -180,21 +176,17 @@ func handovers(p *model.Program) []model.Handover {
 	for i := range all {
 		all[i].Waiter.List, all[i].Waker.List = -1, -1
 	}
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			switch o.Kind {
-			case model.OpWait:
-				h := &all[o.Arg]
-				h.Waiter = model.Place{List: int32(l), Op: int32(k)}
-				h.From, h.At = o.At-o.D, o.At
-				h.Taken = o.Reason == trace.WaitSend
-				if o.Reason != trace.WaitMutex && o.Reason != trace.WaitSend && o.Reason != trace.WaitReceive && o.Reason != trace.WaitSelect {
-					h.Waiter.List = -1
-				}
-			case model.OpWake:
-				all[o.Arg].Waker = model.Place{List: int32(l), Op: int32(k)}
+	for at, o := range p.All() {
+		switch o.Kind {
+		case model.OpWait:
+			h := &all[o.Arg]
+			h.Waiter, h.From, h.At = at, o.At-o.D, o.At
+			h.Taken = o.Reason == trace.WaitSend
+			if o.Reason != trace.WaitMutex && o.Reason != trace.WaitSend && o.Reason != trace.WaitReceive && o.Reason != trace.WaitSelect {
+				h.Waiter.List = -1
 			}
+		case model.OpWake:
+			all[o.Arg].Waker = at
 		}
 	}
 	// A wait before the window has no waiter in a list, a wake-up after it no waker.

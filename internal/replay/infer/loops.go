@@ -26,11 +26,9 @@ import (
 // taken out of lists any more, so that it is called again whenever places have changed. A goroutine
 // that another one in the window did not start keeps what it has.
 func parents(p *model.Program) {
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpSpawn {
-				p.Lists[o.Arg].Spawned = model.Place{List: int32(l), Op: int32(k)}
-			}
+	for at, o := range p.All() {
+		if o.Kind == model.OpSpawn {
+			p.Lists[o.Arg].Spawned = at
 		}
 	}
 }

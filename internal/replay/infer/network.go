@@ -52,18 +52,16 @@ func connect(p *model.Program) {
 	c.readers, c.joined = trace.Numbered(p.Rec.Sites, trace.Site.Reader), map[listener]bool{}
 	c.wakers, c.spanned = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), make([]bool, len(p.Lists))
 	// Where each span begins and ends, and who gives each token, by list.
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			p.Rec.RestsAt(k)
-			switch o := &p.Lists[l].Ops[k]; o.Kind {
-			case model.OpOpen:
-				c.spanned[l] = true
-				c.opened[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-			case model.OpClose:
-				c.closed[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-			case model.OpWake:
-				c.wakers[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-			}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		switch o.Kind {
+		case model.OpOpen:
+			c.spanned[at.List] = true
+			c.opened[o.Arg] = at
+		case model.OpClose:
+			c.closed[o.Arg] = at
+		case model.OpWake:
+			c.wakers[o.Arg] = at
 		}
 	}
 	c.joinSpans(parents)
@@ -76,12 +74,10 @@ func connect(p *model.Program) {
 	}
 	c.apply()
 	// A mark of a write has done its duty. It stays as an op that takes no time.
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			p.Rec.RestsAt(k)
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpWrite {
-				o.Kind, o.Site = model.OpRun, 0
-			}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		if o.Kind == model.OpWrite {
+			o.Kind, o.Site = model.OpRun, 0
 		}
 	}
 }

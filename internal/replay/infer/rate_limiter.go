@@ -6,7 +6,6 @@ import (
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/model"
-	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A rate limiter (token bucket, golang.org/x/time/rate for one) lets one request pass each
@@ -54,12 +53,10 @@ func paces(b *model.Builder) {
 		waits[key] = append(waits[key], at)
 	}
 	n := int32(len(p.Rec.Sites))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			if o := &p.Lists[l].Ops[k]; o.Kind == model.OpOut && o.Site != 0 && (o.Reason == trace.WaitTimer || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect) {
-				note(used[o.Site], model.Place{List: int32(l), Op: int32(k)}) // of all that call what waits there, or else of one place alone
-				note(n+o.Site, model.Place{List: int32(l), Op: int32(k)})
-			}
+	for at, o := range p.All() {
+		if o.Site != 0 && o.Timed() {
+			note(used[o.Site], at) // of all that call what waits there, or else of one place alone
+			note(n+o.Site, at)
 		}
 	}
 	// Numbers of places are below n, of sites above: together first.

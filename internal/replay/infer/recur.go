@@ -146,15 +146,13 @@ func recur(p *model.Program) {
 	t := newTide(p)
 	nowhere := model.Place{List: -1, Op: -1} // where one side is not in the recording, or has become an object's
 	wakes, waits := slices.Repeat([]model.Place{nowhere}, int(p.Tokens)), slices.Repeat([]model.Place{nowhere}, int(p.Tokens))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			p.Rec.RestsAt(k)
-			switch o := &p.Lists[l].Ops[k]; o.Kind {
-			case model.OpWake:
-				wakes[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-			case model.OpWait:
-				waits[o.Arg] = model.Place{List: int32(l), Op: int32(k)}
-			}
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		switch o.Kind {
+		case model.OpWake:
+			wakes[o.Arg] = at
+		case model.OpWait:
+			waits[o.Arg] = at
 		}
 	}
 	mark := func(o *model.Op, other uint8) {
@@ -173,15 +171,12 @@ func recur(p *model.Program) {
 	}
 	// Inferred objects have one send for each receive, so that these can be short of each other as
 	// tokens are. Recorded ones hold what is sent.
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			if o.Kind == model.OpSend && o.Segment > 0 && p.Objects[o.Arg].Inferred {
-				at := p.Segments[o.Segment]
-				if q := p.Op(at); q.Kind == model.OpReceive && !q.Head {
-					mark(q, t.of(model.Place{List: int32(l), Op: int32(k)}))
-					mark(o, t.of(at))
-				}
+	for at, o := range p.All() {
+		if o.Kind == model.OpSend && o.Segment > 0 && p.Objects[o.Arg].Inferred {
+			to := p.Segments[o.Segment]
+			if q := p.Op(to); q.Kind == model.OpReceive && !q.Head {
+				mark(q, t.of(at))
+				mark(o, t.of(to))
 			}
 		}
 	}

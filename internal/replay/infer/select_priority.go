@@ -90,21 +90,18 @@ func flowsOf(p *model.Program, together [][]int32) map[int32]*flow {
 			flows[object] = &flow{}
 		}
 	}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			o := &p.Lists[i].Ops[k]
-			f := flows[o.Arg]
-			switch {
-			case f == nil:
-			case o.Kind == model.OpSend && o.Site != 0: // the element was there while its sender waited
-				f.sends = append(f.sends, o.D)
-			case o.Kind == model.OpSend:
-				f.sends = append(f.sends, o.At)
-			case o.Kind == model.OpReceive:
-				f.receives = append(f.receives, o.At)
-				if o.Site == 0 {
-					f.taken = append(f.taken, o.At)
-				}
+	for _, o := range p.All() {
+		f := flows[o.Arg]
+		switch {
+		case f == nil:
+		case o.Kind == model.OpSend && o.Site != 0: // the element was there while its sender waited
+			f.sends = append(f.sends, o.D)
+		case o.Kind == model.OpSend:
+			f.sends = append(f.sends, o.At)
+		case o.Kind == model.OpReceive:
+			f.receives = append(f.receives, o.At)
+			if o.Site == 0 {
+				f.taken = append(f.taken, o.At)
 			}
 		}
 	}

@@ -42,19 +42,16 @@ func match(p *model.Program) {
 		at    model.Place
 	}
 	sends, receives := make([][]end, len(p.Objects)), make([][]end, len(p.Objects))
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			if p.Lists[l].Ops[k].Kind != model.OpSend && p.Lists[l].Ops[k].Kind != model.OpReceive || p.Objects[o.Arg].Inferred {
-				continue
-			}
-			e := end{o.D, model.Place{List: int32(l), Op: int32(k)}}
-			o.D = 0
-			if o.Kind == model.OpSend {
-				sends[o.Arg] = append(sends[o.Arg], e)
-			} else {
-				receives[o.Arg] = append(receives[o.Arg], e)
-			}
+	for at, o := range p.All() {
+		if o.Kind != model.OpSend && o.Kind != model.OpReceive || p.Objects[o.Arg].Inferred {
+			continue
+		}
+		e := end{o.D, at}
+		o.D = 0
+		if o.Kind == model.OpSend {
+			sends[o.Arg] = append(sends[o.Arg], e)
+		} else {
+			receives[o.Arg] = append(receives[o.Arg], e)
 		}
 	}
 	for i := range sends {
@@ -134,18 +131,16 @@ func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 	}
 	opened := make([]int32, len(p.Rec.Spans)) // by span: the list
 	waits := make([]int32, p.Tokens)          // by token: the same
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			switch o := &p.Lists[l].Ops[k]; o.Kind {
-			case model.OpWait:
-				waits[o.Arg] = int32(l)
-			case model.OpSend:
-				if o.Segment > 0 {
-					sent[o.Segment] = model.Place{List: int32(l), Op: int32(k)}
-				}
-			case model.OpOpen:
-				opened[o.Arg] = int32(l)
+	for at, o := range p.All() {
+		switch o.Kind {
+		case model.OpWait:
+			waits[o.Arg] = at.List
+		case model.OpSend:
+			if o.Segment > 0 {
+				sent[o.Segment] = at
 			}
+		case model.OpOpen:
+			opened[o.Arg] = at.List
 		}
 	}
 	channels = make([]deliveries, len(p.Objects))
@@ -210,18 +205,16 @@ func handOver(p *model.Program) {
 // with.
 func serve(p *model.Program) {
 	_, channels := delivered(p)
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			if o.Kind != model.OpReceive || o.Head {
-				continue
-			}
-			if channels[o.Arg].served() && !p.Several[o.Arg] && (p.Lists[l].Serves < 0 || p.Lists[l].Serves == o.Arg || sim.ServesBoth(p, &p.Lists[l], o.Arg)) {
-				o.Head = true
-				p.Lists[l].Serves = o.Arg
-				if p.Objects[o.Arg].Inferred {
-					p.Objects[o.Arg].Count = 0
-				}
+	for at, o := range p.All() {
+		if o.Kind != model.OpReceive || o.Head {
+			continue
+		}
+		l := &p.Lists[at.List]
+		if channels[o.Arg].served() && !p.Several[o.Arg] && (l.Serves < 0 || l.Serves == o.Arg || sim.ServesBoth(p, l, o.Arg)) {
+			o.Head = true
+			l.Serves = o.Arg
+			if p.Objects[o.Arg].Inferred {
+				p.Objects[o.Arg].Count = 0
 			}
 		}
 	}

@@ -46,21 +46,18 @@ func timetables(p *model.Program) {
 		return w
 	}
 	var order []int32
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			switch o := &p.Lists[l].Ops[k]; {
-			case o.Site == 0:
-			// A ticker's channel ends a receive or a select statement, a sleep ends for the timer
-			// alone.
-			case o.Kind == model.OpOut && (o.Reason == trace.WaitTimer || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect):
-				w := of(o.Site)
-				if len(w.at) == 0 {
-					order = append(order, o.Site)
-				}
-				w.at = append(w.at, model.Place{List: int32(l), Op: int32(k)})
-			case o.Kind == model.OpWait || o.Kind == model.OpReceive || o.Kind == model.OpSend:
-				of(o.Site).others++
+	for at, o := range p.All() {
+		switch {
+		case o.Site == 0:
+		// A ticker's channel ends a receive or a select statement, a sleep ends for the timer alone.
+		case o.Timed():
+			w := of(o.Site)
+			if len(w.at) == 0 {
+				order = append(order, o.Site)
 			}
+			w.at = append(w.at, at)
+		case o.Kind == model.OpWait || o.Kind == model.OpReceive || o.Kind == model.OpSend:
+			of(o.Site).others++
 		}
 	}
 	for _, site := range order {

@@ -41,17 +41,14 @@ func tardiness(p *model.Program) int64 {
 		return 0
 	}
 	var sum, n int64
-	for l := range p.Lists {
-		for k := range p.Lists[l].Ops {
-			o := &p.Lists[l].Ops[k]
-			// Timers run on any goroutine, which may stand in the trace as the waker: then the wait
-			// is a token's.
-			if o.Kind != model.OpOut && o.Kind != model.OpWait || o.D < AskedBySampler || o.D > AskedBySampler+cond.MostLate {
-				continue
-			}
-			if isSampler(p.Rec.Sites[o.Site]) {
-				sum, n = sum+o.D-AskedBySampler, n+1
-			}
+	for _, o := range p.All() {
+		// Timers run on any goroutine, which may stand in the trace as the waker: then the wait is a
+		// token's.
+		if o.Kind != model.OpOut && o.Kind != model.OpWait || o.D < AskedBySampler || o.D > AskedBySampler+cond.MostLate {
+			continue
+		}
+		if isSampler(p.Rec.Sites[o.Site]) {
+			sum, n = sum+o.D-AskedBySampler, n+1
 		}
 	}
 	if n < leastSleeps {

@@ -83,11 +83,9 @@ func (b *Builder) FromOutside() {
 		return
 	}
 	// The wake-ups are dead, so that each wait for one must end by itself.
-	for i := range b.P.Lists {
-		for k := range b.P.Lists[i].Ops {
-			if o := &b.P.Lists[i].Ops[k]; o.Kind == OpWait && timers[o.Arg] {
-				o.Kind, o.Arg, o.Reason, o.Called = OpOut, 0, trace.WaitTimer, true
-			}
+	for _, o := range b.P.All() {
+		if o.Kind == OpWait && timers[o.Arg] {
+			o.Kind, o.Arg, o.Reason, o.Called = OpOut, 0, trace.WaitTimer, true
 		}
 	}
 }

@@ -100,11 +100,9 @@ const soonest = 0.01
 // shortens ops in place, and must come before anything that moves ops.
 func (b *Builder) Punctual() {
 	shortest := map[int32][]int64{} // waits by site
-	for l := range b.P.Lists {
-		for k := range b.P.Lists[l].Ops {
-			if o := &b.P.Lists[l].Ops[k]; o.Kind == OpOut && polled(o) {
-				shortest[o.Site] = append(shortest[o.Site], o.D)
-			}
+	for _, o := range b.P.All() {
+		if o.Kind == OpOut && polled(o) {
+			shortest[o.Site] = append(shortest[o.Site], o.D)
 		}
 	}
 	// Waits that have become an operation's are no longer there, or are something else by now.

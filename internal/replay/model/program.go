@@ -1,6 +1,8 @@
 package model
 
 import (
+	"iter"
+
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -132,6 +134,20 @@ type Program struct {
 	// Of the simulator: the executable, and the simulation whose memory the next one takes; nil
 	// until the program is simulated.
 	Compiled, Spare any
+}
+
+// All yields the ops of all lists, with their places: list by list, each in order. Ops may be
+// changed meanwhile; lists must keep theirs.
+func (p *Program) All() iter.Seq2[Place, *Op] {
+	return func(yield func(Place, *Op) bool) {
+		for l := range p.Lists {
+			for k := range p.Lists[l].Ops {
+				if !yield(Place{int32(l), int32(k)}, &p.Lists[l].Ops[k]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A PointInfo is a progress point: what is counted, or the spans of a region. A span is a visit

@@ -31,11 +31,9 @@ func (p *Program) SitesAt(pattern string) []bool {
 // place may have many, as the lock of each element of a list: all of them are meant.
 func (p *Program) ObjectsAt(pattern string) map[int32]bool {
 	at, all := p.SitesAt(pattern), map[int32]bool{}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Site > 0 && o.Kind >= OpLock && o.Kind != OpGather && o.Kind != OpWrite && at[o.Site] {
-				all[o.Arg] = true
-			}
+	for _, o := range p.All() {
+		if o.Site > 0 && o.Kind >= OpLock && o.Kind != OpGather && o.Kind != OpWrite && at[o.Site] {
+			all[o.Arg] = true
 		}
 	}
 	return all

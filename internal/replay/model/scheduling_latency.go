@@ -104,14 +104,12 @@ func (b *Builder) Settle() {
 	}
 	b.P.Cross = cross.median(-1, otherwise)
 	b.P.Lags = cross.Quantiles(LagsKept, b.P.Cross)
-	for i := range b.P.Lists {
-		for k := range b.P.Lists[i].Ops {
-			b.P.Rec.RestsAt(k)
-			if o := &b.P.Lists[i].Ops[k]; o.Late < lateUnknown {
-				// Also of what something outside wakes: that is another processor, too.
-				c := int64(-2 - o.Late)
-				o.Late = int32(min(cross.median(c, b.P.Cross), 1<<30))
-			}
+	for at, o := range b.P.All() {
+		b.P.Rec.RestsAt(int(at.Op))
+		if o.Late < lateUnknown {
+			// Also of what something outside wakes: that is another processor, too.
+			c := int64(-2 - o.Late)
+			o.Late = int32(min(cross.median(c, b.P.Cross), 1<<30))
 		}
 	}
 }

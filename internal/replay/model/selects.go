@@ -23,11 +23,9 @@ import (
 // receive from one is a wait for the timer.
 func (p *Program) SentTo() map[int32]bool {
 	sends := map[int32]bool{}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == OpSend {
-				sends[o.Arg] = true
-			}
+	for _, o := range p.All() {
+		if o.Kind == OpSend {
+			sends[o.Arg] = true
 		}
 	}
 	return sends

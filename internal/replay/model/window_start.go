@@ -34,11 +34,9 @@ const Near = 100_000
 // builder left them, with dead tokens and all wake-ups, and changes no op's place.
 func (b *Builder) Before() {
 	wakes := slices.Repeat([]Place{{-1, -1}}, int(b.P.Tokens))
-	for l := range b.P.Lists {
-		for k := range b.P.Lists[l].Ops {
-			if o := &b.P.Lists[l].Ops[k]; o.Kind == OpWake {
-				wakes[o.Arg] = Place{int32(l), int32(k)}
-			}
+	for at, o := range b.P.All() {
+		if o.Kind == OpWake {
+			wakes[o.Arg] = at
 		}
 	}
 	for i := range b.P.Lists {

@@ -41,11 +41,9 @@ func OpenStations(p *model.Program) {
 		return
 	}
 	worked := map[int32]bool{}
-	for i := range p.Lists {
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpReceive && o.Head {
-				worked[o.Arg] = true
-			}
+	for _, o := range p.All() {
+		if o.Kind == model.OpReceive && o.Head {
+			worked[o.Arg] = true
 		}
 	}
 	for i := range p.Stations {
