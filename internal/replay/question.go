@@ -171,9 +171,7 @@ func freed(p *model.Program, pattern string) (*model.Program, bool) {
 // out.
 func usualQuestions(p *model.Program) []Question {
 	waited := map[trace.Frame]int64{}
-	for i := range p.Rec.Events {
-		p.Rec.RestsAt(i)
-		e := &p.Rec.Events[i]
+	for e := range p.Rec.All() {
 		if e.Kind != trace.EvWait || e.Arg != trace.WaitMutex || !p.Rec.Sites[e.Site].Locks() {
 			continue
 		}

@@ -62,9 +62,8 @@ func sharingIn(r *trace.Recording) sharing {
 	for g := range w.runs {
 		w.runs[g] = -1
 	}
-	for i := range r.Events {
-		r.RestsAt(i)
-		w.event(&r.Events[i])
+	for e := range r.All() {
+		w.event(e)
 	}
 	w.pass(r.End)
 	// Busy counts goroutines of requests alone: others do not come with more of these.

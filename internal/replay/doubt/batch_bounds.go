@@ -69,9 +69,7 @@ func Batched(p *model.Program) map[string]bool {
 		p: p, of: cond.UsedAt(p), waits: make([]batchWait, n), visits: make([][]int32, n), wakers: make([]*waker, n),
 		waiting: map[int32]map[int32]bool{},
 	}
-	for i := range p.Rec.Events {
-		p.Rec.RestsAt(i)
-		e := &p.Rec.Events[i]
+	for e := range p.Rec.All() {
 		b.follow(e)
 		// A batch is over once its waker does anything else, such as to end a span, to wait, or to
 		// reach a progress point. Marks of operations are no end: a recording of each operation has

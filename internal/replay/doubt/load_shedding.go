@@ -110,9 +110,7 @@ func (s *shedder) walk(f func(g int32, behind, ahead uint64, offers []int32)) {
 	rec := s.p.Rec
 	last, offers := make([]uint64, rec.Count), make([][]int32, rec.Count)
 	s.waits = slices.Repeat([]int32{trace.None}, int(rec.Count))
-	for i := range rec.Events {
-		rec.RestsAt(i)
-		e := &rec.Events[i]
+	for e := range rec.All() {
 		ref := int32(0)
 		switch e.Kind {
 		case trace.EvOpen, trace.EvClose:

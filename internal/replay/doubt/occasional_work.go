@@ -115,9 +115,8 @@ func FindOccasional(p *model.Program) []Occasional {
 func (v *surveyor) count() {
 	rec := v.p.Rec
 	v.spans = make([]int, len(rec.Regions))
-	for i := range rec.Events { // the spans are those of other windows, too
-		rec.RestsAt(i)
-		if e := &rec.Events[i]; e.Kind == trace.EvOpen {
+	for e := range rec.All() { // the spans are those of other windows, too
+		if e.Kind == trace.EvOpen {
 			v.spans[rec.Spans[e.Ref].Region]++
 		}
 	}

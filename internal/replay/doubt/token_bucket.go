@@ -97,9 +97,8 @@ func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 		is := trace.Classify(rec.Sites[i])
 		u.tries, u.closes = append(u.tries, is[trace.TrySender]), append(u.closes, is[trace.Teller])
 	}
-	for i := range rec.Events {
-		rec.RestsAt(i)
-		u.event(&rec.Events[i])
+	for e := range rec.All() {
+		u.event(e)
 	}
 	b := &Buckets{Slower: true, drippers: map[int32]bool{}, Spilled: map[string]float64{}}
 	for who, d := range u.all {
@@ -187,9 +186,7 @@ func (u *drippers) waitsFor(who int32) (part, each float64) {
 	first, last, since := make([]int64, u.rec.Count), make([]int64, u.rec.Count), make([]int64, u.rec.Count)
 	is := make([]bool, u.rec.Count)
 	var waited, n int64
-	for i := range u.rec.Events {
-		u.rec.RestsAt(i)
-		e := &u.rec.Events[i]
+	for e := range u.rec.All() {
 		if first[e.G] == 0 {
 			first[e.G], since[e.G] = e.At, e.At
 		}
@@ -242,9 +239,8 @@ func (d *dripper) drip(g int32, closes bool) {
 // InRequests returns which goroutines have spans or visit progress points.
 func InRequests(r *trace.Recording) []bool {
 	is := make([]bool, r.Count)
-	for i := range r.Events {
-		r.RestsAt(i)
-		switch e := &r.Events[i]; e.Kind {
+	for e := range r.All() {
+		switch e.Kind {
 		case trace.EvOpen, trace.EvClose, trace.EvVisit:
 			is[e.G] = true
 		}
@@ -271,9 +267,7 @@ func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]i
 			points[g] = append(points[g], point)
 		}
 	}
-	for i := range rec.Events {
-		rec.RestsAt(i)
-		e := &rec.Events[i]
+	for e := range rec.All() {
 		switch e.Kind {
 		case trace.EvExists, trace.EvWait:
 			waits[e.G] = e.Site

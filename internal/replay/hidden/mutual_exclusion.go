@@ -76,9 +76,8 @@ func Excluding(r *trace.Recording) map[int32]int32 {
 		total: make([]occupied, n), locks: make([]int, r.Count), holds: slices.Repeat([]bool{true}, n),
 	}
 	owner := make([]int32, len(r.Spans))
-	for i := range r.Events {
-		r.RestsAt(i)
-		x.event(&r.Events[i], owner)
+	for e := range r.All() {
+		x.event(e, owner)
 	}
 	// What is open when the window ends took its time, too.
 	for g := range x.in {

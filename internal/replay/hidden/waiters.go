@@ -100,9 +100,8 @@ func (t *Traces) operationBehind(g, event int32) int32 {
 // also by select statements with a default.
 func channelUses(r *trace.Recording) []int32 {
 	uses := make([]int32, r.Objects)
-	for i := range r.Events {
-		r.RestsAt(i)
-		if e := &r.Events[i]; e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.Receive || e.What == mark.TrySend || e.What == mark.TryReceive) {
+	for e := range r.All() {
+		if e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.Receive || e.What == mark.TrySend || e.What == mark.TryReceive) {
 			uses[e.Ref]++
 		}
 	}

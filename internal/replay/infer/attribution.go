@@ -85,9 +85,8 @@ func findErrands(b *model.Builder) [][]model.Errand {
 	slices.SortStableFunc(x.came, func(a, b *model.Letter) int { return cmp.Compare(a.At, b.At) })
 	// An end that is still to come must be known: what begins when a span is about to end is not
 	// for it.
-	for i := range rec.Events {
-		rec.RestsAt(i)
-		switch e := &rec.Events[i]; e.Kind {
+	for e := range rec.All() {
+		switch e.Kind {
 		case trace.EvOpen:
 			x.g[e.G].spanned = true
 		case trace.EvClose:
@@ -95,10 +94,9 @@ func findErrands(b *model.Builder) [][]model.Errand {
 		}
 	}
 	// Letters have come before the event at the same time: a wait ends, and then something is done.
-	for i := range rec.Events {
-		rec.RestsAt(i)
-		x.mail(rec.Events[i].At)
-		x.event(&rec.Events[i])
+	for e := range rec.All() {
+		x.mail(e.At)
+		x.event(e)
 	}
 	// What was done may have been waited for only later, even behind other work. So this is decided
 	// when all waits are known, for each span by itself.

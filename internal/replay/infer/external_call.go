@@ -48,9 +48,8 @@ func results(r *trace.Recording) [][]result {
 		admits[i] = trace.Classify(s)[trace.Admission]
 	}
 	all, begun, wentOn := make([][]result, r.Count), make([]int64, r.Count), make([]int64, r.Count)
-	for i := range r.Events {
-		r.RestsAt(i)
-		switch e := &r.Events[i]; e.Kind {
+	for e := range r.All() {
+		switch e.Kind {
 		case trace.EvWait:
 			begun[e.G] = 0
 			if e.Arg != trace.WaitTimer && e.Arg != trace.WaitNetwork && !admits[e.Site] {

@@ -114,13 +114,12 @@ func NewProgram(rec *trace.Recording, inferring bool) *model.Program {
 func Translate(rec *trace.Recording) *model.Program {
 	b := model.NewBuilder(rec)
 	b.P.FindPoints()
-	for i := range rec.Events {
-		rec.RestsAt(i)
+	for e := range rec.All() {
 		// Whether all processors were busy is known behind each event, see Punctual.
-		m := b.Machine(rec.Events[i].G)
+		m := b.Machine(e.G)
 		before := m.Running
-		b.Event(&rec.Events[i])
-		m.Full(before, rec.Events[i].At)
+		b.Event(e)
+		m.Full(before, e.At)
 	}
 	Finish(b)
 	return b.P

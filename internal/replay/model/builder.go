@@ -118,9 +118,7 @@ func NewBuilder(rec *trace.Recording) *Builder {
 // op, and the computing before it is one.
 func opsOf(r *trace.Recording) []int32 {
 	n := make([]int32, r.Count)
-	for i := range r.Events {
-		r.RestsAt(i)
-		e := &r.Events[i]
+	for e := range r.All() {
 		switch e.Kind {
 		case trace.EvOpen, trace.EvClose, trace.EvVisit, trace.EvOperate, trace.EvSyscall:
 			n[e.G] += 2

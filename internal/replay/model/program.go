@@ -218,9 +218,7 @@ func (p *Program) IsVisit(o *Op) bool {
 func (p *Program) Recorded() [][]int64 {
 	if p.visited == nil {
 		p.visited = make([][]int64, len(p.Points))
-		for i := range p.Rec.Events {
-			p.Rec.RestsAt(i)
-			e := &p.Rec.Events[i]
+		for e := range p.Rec.All() {
 			k := int32(-1)
 			switch e.Kind {
 			case trace.EvVisit:

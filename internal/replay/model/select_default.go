@@ -51,9 +51,7 @@ func fillers(r *trace.Recording) map[int32]*filler {
 	for g := range of {
 		of[g].object = trace.None
 	}
-	for i := range r.Events {
-		r.RestsAt(i)
-		e := &r.Events[i]
+	for e := range r.All() {
 		switch e.Kind {
 		case trace.EvOpen, trace.EvClose, trace.EvVisit:
 			of[e.G].other = true
@@ -97,9 +95,8 @@ func fillers(r *trace.Recording) map[int32]*filler {
 // whether any send is an offer.
 func sentTo(r *trace.Recording) (sent []bool, offers bool) {
 	sent = make([]bool, r.Objects)
-	for i := range r.Events {
-		r.RestsAt(i)
-		if e := &r.Events[i]; e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.TrySend) {
+	for e := range r.All() {
+		if e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.TrySend) {
 			sent[e.Ref] = true
 			offers = offers || e.What == mark.TrySend
 		}

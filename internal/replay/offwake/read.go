@@ -23,9 +23,8 @@ const (
 // Read finds the waits of a recording.
 func Read(r *trace.Recording) *Waits {
 	w := newWalk(r)
-	for i := range r.Events {
-		r.RestsAt(i)
-		w.event(&r.Events[i])
+	for e := range r.All() {
+		w.event(e)
 	}
 	return &Waits{Regions: w.regions(), Spans: w.longest(), Tails: w.tails()}
 }

@@ -92,9 +92,8 @@ const (
 // to have been on all the time; with one that began later the program looks starved.
 func (r *Recording) sampled() {
 	var n int64
-	for i := range r.Events {
-		r.RestsAt(i)
-		if r.Events[i].Kind == EvSample {
+	for e := range r.All() {
+		if e.Kind == EvSample {
 			n++
 		}
 	}
@@ -117,9 +116,7 @@ func starved(cpu, running int64) float64 {
 func (r *Recording) running() (total int64) {
 	since := make([]int64, r.Count)
 	on := make([]bool, r.Count)
-	for i := range r.Events {
-		r.RestsAt(i)
-		e := &r.Events[i]
+	for e := range r.All() {
 		now := on[e.G] // marks, samples and the like leave the state as it is
 		switch e.Kind {
 		case EvExists:

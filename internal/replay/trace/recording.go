@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -115,6 +116,19 @@ func (r *Recording) RestsAt(i int) {
 	}
 }
 
+// All yields the events in order, and rests in between, see [Recording.RestsAt]. An event may be
+// changed when it is there.
+func (r *Recording) All() iter.Seq[*Event] {
+	return func(yield func(*Event) bool) {
+		for i := range r.Events {
+			r.RestsAt(i)
+			if !yield(&r.Events[i]) {
+				return
+			}
+		}
+	}
+}
+
 // A Region is a piece of the program that may be made faster: the spans of one instrumentation
 // scope and name, a region of runtime/trace (without a scope), or a function ([FunctionScope]).
 type Region struct {
@@ -159,10 +173,9 @@ func (r *Recording) Operated() bool {
 func (r *Recording) WithoutOperations() *Recording {
 	c := *r
 	c.Events = make([]Event, 0, len(r.Events))
-	for i := range r.Events {
-		r.RestsAt(i)
-		if r.Events[i].Kind != EvOperate {
-			c.Events = append(c.Events, r.Events[i])
+	for e := range r.All() {
+		if e.Kind != EvOperate {
+			c.Events = append(c.Events, *e)
 		}
 	}
 	c.Objects, c.Pools = 0, nil

@@ -62,9 +62,7 @@ func (r *Recording) Stalls() []Standstill {
 	var all []int64
 	var long []Standstill
 	last := r.Start
-	for i := range r.Events {
-		r.RestsAt(i)
-		e := &r.Events[i]
+	for e := range r.All() {
 		// What ran before this event ran since the one before.
 		if d := e.At - last; d > 0 && running > 0 {
 			all = append(all, d)
@@ -107,13 +105,12 @@ func (r *Recording) without(gaps []Standstill) *Recording {
 	w.Events = slices.Clone(r.Events)
 	var less int64
 	next := 0
-	for i := range w.Events {
-		r.RestsAt(i)
-		for next < len(gaps) && gaps[next].To <= w.Events[i].At {
+	for e := range w.All() {
+		for next < len(gaps) && gaps[next].To <= e.At {
 			less += gaps[next].To - gaps[next].From
 			next++
 		}
-		w.Events[i].At -= less
+		e.At -= less
 	}
 	for ; next < len(gaps); next++ {
 		less += gaps[next].To - gaps[next].From

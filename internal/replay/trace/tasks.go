@@ -41,9 +41,8 @@ func (r *Recording) DropTasks(tasks map[int32]bool, began map[string]bool) {
 	}
 	r.Points = points
 	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Kind == EvVisit && kept[e.Ref] < 0 })
-	for i := range r.Events {
-		r.RestsAt(i)
-		if e := &r.Events[i]; e.Kind == EvVisit {
+	for e := range r.All() {
+		if e.Kind == EvVisit {
 			e.Ref = kept[e.Ref]
 		}
 	}

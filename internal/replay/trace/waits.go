@@ -51,18 +51,16 @@ func (r *Recording) Waits() Waits {
 	}
 	// A goroutine counts as one with spans before it opens its first one, too: whether it is such
 	// does not depend on when the window began.
-	for i := range r.Events {
-		r.RestsAt(i)
-		if e := &r.Events[i]; e.Kind == EvOpen {
+	for e := range r.All() {
+		if e.Kind == EvOpen {
 			w.g[e.G].spanned = true
 		}
 	}
 	for g := range w.g {
 		w.g[g].last, w.g[g].creator, w.g[g].origin, w.g[g].since = -1, NoWaker, unknownOrigin, notWaiting
 	}
-	for i := range r.Events {
-		r.RestsAt(i)
-		w.event(&r.Events[i])
+	for e := range r.All() {
+		w.event(e)
 	}
 	return Waits{All: time.Duration(w.all), Untold: time.Duration(w.untold), Length: time.Duration(r.End - r.Start)}
 }
