@@ -212,19 +212,10 @@ func alternativeOf(other *model.Program, d int64, most bool, within float64) (a 
 func unlock(p *model.Program) float64 {
 	var total int64
 	given := make([]bool, p.Tokens)
-	locks := map[int32]bool{}
-	// A stack is looked at once, and not for each of its waits.
-	isLock := func(site int32) bool {
-		is, known := locks[site]
-		if !known {
-			is = p.Rec.Sites[site].Excludes()
-			locks[site] = is
-		}
-		return is
-	}
+	locks := trace.BySite(p.Rec.Sites, trace.Site.Excludes)
 	// The wait becomes time outside of the program, of no region: nothing makes it shorter.
 	for _, o := range p.All() {
-		if o.Kind == model.OpWait && isLock(o.Site) {
+		if o.Kind == model.OpWait && locks[o.Site] {
 			total += o.D
 			given[o.Arg] = true
 			o.Kind, o.Set = model.OpOut, 0

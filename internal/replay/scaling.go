@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -54,14 +55,9 @@ type sharing struct {
 // sharingIn returns what the recording shows of locks. Without evidence all may be under one. It
 // takes one pass through the events.
 func sharingIn(r *trace.Recording) sharing {
-	w := crossings{requests: doubt.InRequests(r), locks: make([]bool, len(r.Sites)), runs: make([]int64, r.Count), waits: make([]*trace.Event, r.Count), last: r.Start}
 	// A wait without a stack may be for a lock.
-	for i, s := range r.Sites {
-		w.locks[i] = len(s.Frames) == 0 || s.Excludes()
-	}
-	for g := range w.runs {
-		w.runs[g] = -1
-	}
+	locks := trace.BySite(r.Sites, func(s trace.Site) bool { return len(s.Frames) == 0 || s.Excludes() })
+	w := crossings{requests: doubt.InRequests(r), locks: locks, runs: slices.Repeat([]int64{-1}, int(r.Count)), waits: make([]*trace.Event, r.Count), last: r.Start}
 	for e := range r.All() {
 		w.event(e)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Gather finds fork-join: waits of a WaitGroup for goroutines that the waiting one has started
@@ -32,9 +33,7 @@ import (
 // came to Wait leave no trace of it: gatherUnseen adds them. Answers by channels are in quorum.go;
 // Gather calls that rule, so that without fork_join there is neither.
 func Gather(p *model.Program) {
-	wakers := wakers(p)
-	// By site, see isJoin: the comparison of names is done once for each.
-	joins := make([]int8, len(p.Rec.Sites))
+	wakers, joins := p.Wakers(), trace.BySite(p.Rec.Sites, isJoin)
 	var found []inquiry
 	for l := range p.Lists {
 		var started []int32 // since the last such wait
@@ -43,7 +42,7 @@ func Gather(p *model.Program) {
 			switch {
 			case o.Kind == model.OpSpawn:
 				started = append(started, o.Arg)
-			case o.Kind == model.OpWait && isJoin(p, joins, o.Site):
+			case o.Kind == model.OpWait && joins[o.Site]:
 				w := wakers[o.Arg]
 				// The wait is of a join if what ended it is the end of a goroutine that this list
 				// has started: else another one's Done was last, and how many it counts is not
@@ -88,34 +87,13 @@ func Gather(p *model.Program) {
 	}
 }
 
-// wakers returns, by token, the op that gives it, in list -1 if that is not in the recording. It
-// takes one pass over all ops.
-func wakers(p *model.Program) []model.Place {
-	all := slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens))
-	for at, o := range p.All() {
-		if o.Kind == model.OpWake {
-			all[o.Arg] = at
-		}
-	}
-	return all
-}
-
 // lastSteps is for how long a goroutine may go on once it has reported that it is done, ns: the
 // return from deferred calls, and the wake-up itself. Longer work behind it is not part of what is
 // waited for; were the constant larger, the replay would wait for that work, too.
 const lastSteps = 100_000
 
-// isJoin reports whether goroutines wait for a WaitGroup at a site. Known has the answers that were
-// given before, by site: 0 for none yet, else 1 or -1. The runtime's semaphore is above Wait in the
-// stack (runtime_SemacquireWaitGroup), so that a few frames are looked at.
-func isJoin(p *model.Program, known []int8, site int32) bool {
-	if known[site] == 0 {
-		known[site] = -1
-		for i, f := range p.Rec.Sites[site].Frames {
-			if i < 4 && strings.HasPrefix(f.Func, "sync.(*WaitGroup).Wait") {
-				known[site] = 1
-			}
-		}
-	}
-	return known[site] > 0
+// isJoin reports whether goroutines wait for a WaitGroup at a site. The runtime's semaphore is above
+// Wait in the stack (runtime_SemacquireWaitGroup), so that a few frames are looked at.
+func isJoin(s trace.Site) bool {
+	return slices.ContainsFunc(s.Frames[:min(4, len(s.Frames))], func(f trace.Frame) bool { return strings.HasPrefix(f.Func, "sync.(*WaitGroup).Wait") })
 }

@@ -78,22 +78,19 @@ func Confine(p *model.Program) bool {
 // and which inferred channels have sends that never wait for room. These are select statements with
 // a default, and also locks and the like, which are inferred as channels and have no capacity.
 func channelWakes(p *model.Program) (sends, takes []model.Place, free []bool) {
-	sends, takes = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens))
-	blocking := make([]int8, len(p.Rec.Sites))
-	free = make([]bool, len(p.Objects))
+	sends, takes, free = model.Nowhere(int(p.Tokens)), model.Nowhere(int(p.Tokens)), make([]bool, len(p.Objects))
+	blocking, selects := trace.BySite(p.Rec.Sites, sendsTo), trace.BySite(p.Rec.Sites, selects)
 	for at, o := range p.All() {
 		switch o.Kind {
 		case model.OpWake:
 			switch {
-			case sendsTo(p, blocking, o.Site):
+			case blocking[o.Site]:
 				sends[o.Arg] = at
-			case model.Direction(p.Rec, o.Site) == model.OpReceive:
+			case model.Direction(p.Rec.Sites[o.Site]) == model.OpReceive:
 				takes[o.Arg] = at
 			}
 		case model.OpSend:
-			if p.Objects[o.Arg].Inferred && !sendsTo(p, blocking, o.Site) && !selects(p, o.Site) {
-				free[o.Arg] = true
-			}
+			free[o.Arg] = free[o.Arg] || p.Objects[o.Arg].Inferred && !blocking[o.Site] && !selects[o.Site]
 		}
 	}
 	return sends, takes, free
@@ -101,26 +98,13 @@ func channelWakes(p *model.Program) (sends, takes []model.Place, free []bool) {
 
 // sendsTo reports whether a site is where an element is sent to a channel, and would wait for room.
 // A select statement with a default and one other case, a send, is compiled to
-// runtime.selectnbsend, see walk/select.go of cmd/compile. It never waits. Known keeps what was
-// found by site: 0 for not yet, 1 for yes, -1 for no.
-func sendsTo(p *model.Program, known []int8, site int32) bool {
-	if known[site] == 0 {
-		known[site] = -1
-		frames := p.Rec.Sites[site].Frames
-		if model.Direction(p.Rec, site) == model.OpSend && !slices.ContainsFunc(frames[:min(3, len(frames))], func(f trace.Frame) bool { return f.Func == "runtime.selectnbsend" }) {
-			known[site] = 1
-		}
-	}
-	return known[site] > 0
-}
+// runtime.selectnbsend, see walk/select.go of cmd/compile. It never waits.
+func sendsTo(s trace.Site) bool { return model.Direction(s) == model.OpSend && !s.Offers() }
 
 // selects reports whether a site is in a select statement of several cases (runtime.selectgo),
 // which may wait for room: such as a send that gives up when a context ends. One with a default
 // does not wait, and is not known from it; for a bound it counts as one that does.
-func selects(p *model.Program, site int32) bool {
-	frames := p.Rec.Sites[site].Frames
-	return len(frames) > 0 && frames[0].Func == "runtime.selectgo"
-}
+func selects(s trace.Site) bool { return len(s.Frames) > 0 && s.Frames[0].Func == "runtime.selectgo" }
 
 // used returns how many elements there were in each channel at most, by object, since the first
 // operation. It takes n log n of the operations.

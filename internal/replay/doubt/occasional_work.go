@@ -123,7 +123,7 @@ func (v *surveyor) count() {
 	for _, at := range v.p.Recorded() {
 		v.visits = max(v.visits, len(at))
 	}
-	v.opened = slices.Repeat([]model.Place{{List: trace.None, Op: trace.None}}, len(rec.Spans))
+	v.opened = model.Nowhere(len(rec.Spans))
 	v.closed = slices.Clone(v.opened)
 }
 

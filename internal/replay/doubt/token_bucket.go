@@ -89,13 +89,9 @@ type Buckets struct {
 // operations, nil if there are none that matter. It goes through the events a few times, and once
 // more for each bucket. Waited and Wait are the largest of all buckets, for all progress points.
 func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
-	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), who: make([]int32, rec.Count), all: map[int32]*dripper{}}
+	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), is: trace.BySite(rec.Sites, trace.Classify), who: make([]int32, rec.Count), all: map[int32]*dripper{}}
 	for i := range u.who {
 		u.who[i] = int32(i)
-	}
-	for i := range rec.Sites {
-		is := trace.Classify(rec.Sites[i])
-		u.tries, u.closes = append(u.tries, is[trace.TrySender]), append(u.closes, is[trace.Teller])
 	}
 	for e := range rec.All() {
 		u.event(e)
@@ -127,11 +123,10 @@ func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
 // drippers finds those of a recording.
 type drippers struct {
 	rec      *trace.Recording
-	requests []bool  // by goroutine: it has spans or visits points
-	waits    []int32 // by goroutine: why it waits
-	tries    []bool  // by site: it sends where there is room, or may do so
-	closes   []bool  // by site: it closes a channel, or signals a condition variable
-	who      []int32 // by goroutine: a number, the same for all that timers have begun at one place
+	requests []bool                     // by goroutine: it has spans or visits points
+	waits    []int32                    // by goroutine: why it waits
+	is       [][trace.FrameClasses]bool // by site
+	who      []int32                    // by goroutine: a number, the same for all that timers have begun at one place
 	all      map[int32]*dripper
 }
 
@@ -162,7 +157,7 @@ func (u *drippers) event(e *trace.Event) {
 			u.of(e.G).others++
 		}
 		if u.drips(e) {
-			u.of(e.By).drip(e.G, u.closes[e.Site])
+			u.of(e.By).drip(e.G, u.is[e.Site][trace.Teller])
 		}
 	}
 }
@@ -173,10 +168,10 @@ func (u *drippers) drips(e *trace.Event) bool {
 	if u.requests[e.By] || !u.requests[e.G] {
 		return false
 	}
-	if u.closes[e.Site] { // what timers begin closes the channels of contexts
+	if u.is[e.Site][trace.Teller] { // what timers begin closes the channels of contexts
 		return u.who[e.By] == e.By
 	}
-	return u.tries[e.Site] && (u.waits[e.G] == trace.WaitReceive || u.waits[e.G] == trace.WaitSelect)
+	return u.is[e.Site][trace.TrySender] && (u.waits[e.G] == trace.WaitReceive || u.waits[e.G] == trace.WaitSelect)
 }
 
 // waitsFor returns which part of the time that goroutines are there they wait for one that lets

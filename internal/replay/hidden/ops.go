@@ -209,7 +209,7 @@ type ending struct{ action, waiter int32 }
 type Traces struct {
 	rec       *trace.Recording
 	stacks    []int32 // by site, see NewTraces
-	runtime   []int8  // by site: whether that is of the runtime
+	runtime   []bool  // by site: it is the runtime's own work, such as an assist of the collector
 	slots     []slot
 	numbers   map[slot]int32
 	landmarks map[uint64]landmark
@@ -239,13 +239,11 @@ type visitor struct {
 func NewTraces(r *trace.Recording) *Traces {
 	n := int(r.Count)
 	t := &Traces{
-		rec: r, stacks: userStacks(r), runtime: make([]int8, len(r.Sites)), numbers: map[slot]int32{}, landmarks: map[uint64]landmark{}, couples: map[uint64]int32{},
-		steps: make([][]step, n), stretches: make([][]stretch, n), kinds: slices.Repeat([]int32{-1}, n), parents: slices.Repeat([]int32{-1}, n),
+		rec: r, stacks: userStacks(r), numbers: map[slot]int32{}, landmarks: map[uint64]landmark{}, couples: map[uint64]int32{},
+		runtime: trace.BySite(r.Sites, func(s trace.Site) bool { return trace.Classify(s)[trace.OfRuntime] }),
+		steps:   make([][]step, n), stretches: make([][]stretch, n), kinds: slices.Repeat([]int32{-1}, n), parents: slices.Repeat([]int32{-1}, n),
 	}
-	all := make([]visitor, n)
-	for g := range all {
-		all[g] = visitor{waits: -1, pending: -1}
-	}
+	all := slices.Repeat([]visitor{{waits: -1, pending: -1}}, n)
 	for i := range r.Events {
 		r.RestsAt(i)
 		t.follow(all, int32(i))
@@ -409,13 +407,14 @@ func (t *Traces) waited(v *visitor, g int32, what mark.Op) int32 {
 // the window. It is not ok if the two do not belong together, such as a wait for a lock that the
 // garbage collector ended, or if a close ended it. By is the site of what ended it.
 func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) {
-	if t.ofRuntime(v.site) || t.ofRuntime(by) {
+	if t.runtime[v.site] || t.runtime[by] {
 		return 0, 0, false
 	}
+	did := model.Direction(t.rec.Sites[by])
 	// Of a wait from before the trace the stack is not known: what ended it shows what it was, and
 	// that must be an operation which ends waits.
 	if v.before && v.site == 0 {
-		switch model.Direction(t.rec, by) {
+		switch did {
 		case model.OpSend:
 			return 0, mark.Send, true
 		case model.OpReceive:
@@ -431,25 +430,11 @@ func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) 
 		wait, wake = t.rec.Sites[v.site].Operation(), t.rec.Sites[by].Operation()
 		return wait, wake, releases(wake, wait)
 	case trace.WaitSend:
-		return mark.Send, mark.Receive, model.Direction(t.rec, by) == model.OpReceive
-	case trace.WaitReceive:
-		return mark.Receive, mark.Send, model.Direction(t.rec, by) == model.OpSend
-	case trace.WaitSelect: // such as for a connection of a pool, or a context's end
-		return mark.Receive, mark.Send, model.Direction(t.rec, by) == model.OpSend
+		return mark.Send, mark.Receive, did == model.OpReceive
+	case trace.WaitReceive, trace.WaitSelect: // the second such as for a connection of a pool, or a context's end
+		return mark.Receive, mark.Send, did == model.OpSend
 	}
 	return 0, 0, false
-}
-
-// ofRuntime reports whether a stack is of the runtime's own work, such as an assist of the
-// collector.
-func (t *Traces) ofRuntime(site int32) bool {
-	if t.runtime[site] == 0 {
-		t.runtime[site] = -1
-		if trace.Classify(t.rec.Sites[site])[trace.OfRuntime] {
-			t.runtime[site] = 1
-		}
-	}
-	return t.runtime[site] > 0
 }
 
 func (t *Traces) slot(what mark.Op, site int32) int32 {

@@ -72,7 +72,7 @@ func pair(p *model.Program) {
 		case p.Objects[i].Capacity == 0 && len(x.sends) > 1 && repliesTo(p, x, from):
 			detached(p, x, 0)
 		case x.full && p.Objects[i].Capacity == 0: // the sender waits for the receiver, too
-		case len(x.sends) == 1 && len(x.receives) == 1 && p.Objects[i].Count == 0, !x.full && carries[x.receiver()]:
+		case len(x.sends) == 1 && len(x.receives) == 1 && p.Objects[i].Count == 0, !x.full && carries[listOf(x.receives)]:
 			detached(p, x, int(p.Objects[i].Count))
 		}
 	}
@@ -96,7 +96,7 @@ func singles(all []exchange) map[model.Place]int32 {
 // the last cond.Within ops before a send the latest receive of a single element counts. As
 // everywhere one in 20 may be otherwise.
 func repliesTo(p *model.Program, x *exchange, from map[model.Place]int32) bool {
-	if len(x.sends) != len(x.receives) || slices.ContainsFunc(x.sends, func(at model.Place) bool { return at.List != x.sends[0].List }) {
+	if len(x.sends) != len(x.receives) || listOf(x.sends) == trace.None {
 		return false
 	}
 	inOrder(p, x)
@@ -123,13 +123,12 @@ func inOrder(p *model.Program, x *exchange) {
 	slices.SortStableFunc(x.receives, begun)
 }
 
-// receiver returns the list that receives all elements, none if there are several. There must be a
-// receive.
-func (x *exchange) receiver() int32 {
-	if slices.ContainsFunc(x.receives, func(at model.Place) bool { return at.List != x.receives[0].List }) {
+// listOf returns the list that all ops are of, none if there are several. There must be an op.
+func listOf(all []model.Place) int32 {
+	if slices.ContainsFunc(all, func(at model.Place) bool { return at.List != all[0].List }) {
 		return trace.None
 	}
-	return x.receives[0].List
+	return all[0].List
 }
 
 // carriers returns the lists of goroutines that carry what others send through the network: they
@@ -140,12 +139,9 @@ func (x *exchange) receiver() int32 {
 // taken for a carrier too, as a single worker that queries a database would be; then it takes its
 // elements in the recorded order.
 func carriers(p *model.Program, all []exchange) map[int32]bool {
-	spans, waits := make([]bool, len(p.Lists)), map[int32]bool{}
+	spans, waits := p.Spanned(), map[int32]bool{}
 	for at, o := range p.All() {
-		switch {
-		case o.Kind == model.OpOpen:
-			spans[at.List] = true
-		case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
+		if o.Kind == model.OpOut && o.Reason == trace.WaitNetwork {
 			waits[at.List] = true
 		}
 	}
@@ -155,11 +151,11 @@ func carriers(p *model.Program, all []exchange) map[int32]bool {
 	}
 	for i := range all {
 		x := &all[i]
-		if len(x.sends) < 2 || len(x.receives) < 2 || x.receiver() == trace.None {
+		if len(x.sends) < 2 || len(x.receives) < 2 {
 			continue
 		}
-		from, to := x.sends[0].List, x.receiver()
-		if slices.ContainsFunc(x.sends, func(at model.Place) bool { return at.List != from }) {
+		from, to := listOf(x.sends), listOf(x.receives)
+		if from == trace.None || to == trace.None {
 			continue
 		}
 		// One step only: what exchanges with a goroutine that is a carrier by this is not one

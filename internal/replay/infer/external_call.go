@@ -43,16 +43,13 @@ type result struct {
 // time. It goes through all events once. Waits for locks and for room are left out: a reader that
 // gives back a lock hands nothing over.
 func results(r *trace.Recording) [][]result {
-	admits := make([]bool, len(r.Sites))
-	for i, s := range r.Sites {
-		admits[i] = trace.Classify(s)[trace.Admission]
-	}
+	classes := trace.BySite(r.Sites, trace.Classify)
 	all, begun, wentOn := make([][]result, r.Count), make([]int64, r.Count), make([]int64, r.Count)
 	for e := range r.All() {
 		switch e.Kind {
 		case trace.EvWait:
 			begun[e.G] = 0
-			if e.Arg != trace.WaitTimer && e.Arg != trace.WaitNetwork && !admits[e.Site] {
+			if e.Arg != trace.WaitTimer && e.Arg != trace.WaitNetwork && !classes[e.Site][trace.Admission] {
 				begun[e.G] = e.At
 			}
 		case trace.EvReady:

@@ -60,10 +60,7 @@ func attribute(p *model.Program) {
 	// A pattern is held against each stack once, and not against each op.
 	matches := make([][]bool, len(p.Rec.Functions)) // by function, of sites
 	for i, f := range p.Rec.Functions {
-		matches[i] = make([]bool, len(p.Rec.Sites))
-		for s, site := range p.Rec.Sites {
-			matches[i][s] = site.Calls(f.Pattern)
-		}
+		matches[i] = trace.BySite(p.Rec.Sites, func(s trace.Site) bool { return s.Calls(f.Pattern) })
 	}
 	parts := parts(p, matches)
 	known := map[string]uint16{}

@@ -121,11 +121,7 @@ func detach(p *model.Program, all []model.Handover, part []int32) bool {
 // without objects bounds them from the other side.
 func inferServers(p *model.Program, all []model.Handover) {
 	// A goroutine with spans is the request itself. Its list is an order of its own.
-	spans := make([]bool, len(p.Lists))
-	waits := make([]map[int32]int, len(p.Lists))
-	for l := range p.Lists {
-		spans[l] = p.Lists[l].Has(model.OpOpen)
-	}
+	spans, waits := p.Spanned(), make([]map[int32]int, len(p.Lists))
 	// Left are hand-overs to goroutines without spans that nothing else explains. Of a wait to send
 	// the work would be the waker's, so it makes no server; neither does a wait for a lock.
 	var left []model.Handover
@@ -172,10 +168,8 @@ func inferServers(p *model.Program, all []model.Handover) {
 // nothing over. A plain receive that a close ends counts as one that got an element.
 func handovers(p *model.Program) []model.Handover {
 	// A token has one wait and one wake-up at most. Its number is the index here.
-	all := make([]model.Handover, p.Tokens)
-	for i := range all {
-		all[i].Waiter.List, all[i].Waker.List = -1, -1
-	}
+	nowhere := model.Place{List: -1, Op: -1}
+	all := slices.Repeat([]model.Handover{{Waiter: nowhere, Waker: nowhere}}, int(p.Tokens))
 	for at, o := range p.All() {
 		switch o.Kind {
 		case model.OpWait:
@@ -195,8 +189,8 @@ func handovers(p *model.Program) []model.Handover {
 	// what the waker did: it did the opposite.
 	for i := range all {
 		h := &all[i]
-		if p.Lists[h.Waiter.List].Ops[h.Waiter.Op].Reason == trace.WaitSelect {
-			switch model.Direction(p.Rec, p.SiteOf(h.Waker)) {
+		if p.Op(h.Waiter).Reason == trace.WaitSelect {
+			switch model.Direction(p.Rec.Sites[p.SiteOf(h.Waker)]) {
 			case model.OpReceive:
 				h.Taken = true
 			case model.OpSend:
@@ -247,7 +241,7 @@ func share(p *model.Program, all []model.Handover, part []int32, serves bool) {
 	info := model.ObjectInfo{Kind: model.ObjectChan, Capacity: model.Unlimited, Inferred: true, Site: p.SiteOf(all[part[0]].Waiter)}
 	for _, i := range part {
 		h := &all[i]
-		wait, wake := &p.Lists[h.Waiter.List].Ops[h.Waiter.Op], &p.Lists[h.Waker.List].Ops[h.Waker.Op]
+		wait, wake := p.Op(h.Waiter), p.Op(h.Waker)
 		wait.Kind, wake.Kind = model.OpReceive, model.OpSend
 		if h.Taken {
 			wait.Kind, wake.Kind = model.OpSend, model.OpReceive

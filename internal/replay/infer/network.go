@@ -45,23 +45,18 @@ func connect(p *model.Program) {
 	if len(parents) == 0 && !p.Writes {
 		return
 	}
-	c := &connector{p: p, opened: make([]model.Place, len(p.Rec.Spans)), closed: make([]model.Place, len(p.Rec.Spans)), pools: map[pool]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}, homes: p.Rec.Homes()}
-	for i := range c.opened {
-		c.opened[i], c.closed[i] = model.Place{List: -1, Op: -1}, model.Place{List: -1, Op: -1}
+	c := &connector{
+		p: p, opened: model.Nowhere(len(p.Rec.Spans)), closed: model.Nowhere(len(p.Rec.Spans)), wakers: p.Wakers(), spanned: p.Spanned(),
+		pools: map[pool]int32{}, insert: map[int32][]insertion{}, inside: map[int32]bool{}, joined: map[listener]bool{},
+		readers: trace.Numbered(p.Rec.Sites, trace.Site.Reader), homes: p.Rec.Homes(),
 	}
-	c.readers, c.joined = trace.Numbered(p.Rec.Sites, trace.Site.Reader), map[listener]bool{}
-	c.wakers, c.spanned = slices.Repeat([]model.Place{{List: -1, Op: -1}}, int(p.Tokens)), make([]bool, len(p.Lists))
-	// Where each span begins and ends, and who gives each token, by list.
 	for at, o := range p.All() {
 		p.Rec.RestsAt(int(at.Op))
 		switch o.Kind {
 		case model.OpOpen:
-			c.spanned[at.List] = true
 			c.opened[o.Arg] = at
 		case model.OpClose:
 			c.closed[o.Arg] = at
-		case model.OpWake:
-			c.wakers[o.Arg] = at
 		}
 	}
 	c.joinSpans(parents)
@@ -156,7 +151,7 @@ const flush = 50_000
 // already, as with a second request in one read, or while the server was not done with the one
 // before.
 func (c *connector) request(client, server model.Place) {
-	if at, ok := c.wait(server, c.op(client).At); ok {
+	if at, ok := c.wait(server, c.p.Op(client).At); ok {
 		c.join(client, at)
 		return
 	}
@@ -217,7 +212,7 @@ func (c *connector) joinAt(client, server model.Place) {
 	c.inside[segment] = true
 	c.insert[server.List] = append(c.insert[server.List], insertion{server.Op - 1, segment, model.Op{Kind: model.OpReceive, Arg: l.Serves, At: o.At, Head: true, Site: c.p.Objects[l.Serves].Site, Late: -1, Free: true}})
 	from, lag := c.sent(client, o.At)
-	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: l.Serves, D: lag, At: c.op(from).At, Segment: segment, Set: c.op(from).Set}})
+	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: l.Serves, D: lag, At: c.p.Op(from).At, Segment: segment, Set: c.p.Op(from).Set}})
 }
 
 // sent returns behind which op something was sent that arrived at a time, and for how long it was
@@ -239,9 +234,9 @@ func (c *connector) sent(from model.Place, at int64) (model.Place, int64) {
 // that has gone on without an answer, as a producer does, waits for something else then.
 func (c *connector) answer(client, server int) {
 	from, opened, closed := c.opened[client], c.opened[server], c.closed[server]
-	done, until := c.op(closed).At-flush-c.slack(from.List, closed.List), int64(math.MaxInt64)
+	done, until := c.p.Op(closed).At-flush-c.slack(from.List, closed.List), int64(math.MaxInt64)
 	if over := c.closed[client]; over.List >= 0 {
-		until = c.op(over).At + flush // another goroutine may have ended the span, and woken this one
+		until = c.p.Op(over).At + flush // another goroutine may have ended the span, and woken this one
 	}
 	l := &c.p.Lists[from.List]
 	// FirstAt counts from the op behind the client's open.
@@ -302,14 +297,12 @@ func (c *connector) before(from, to model.Place, at int64) model.Place {
 	return to
 }
 
-func (c *connector) op(at model.Place) *model.Op { return &c.p.Lists[at.List].Ops[at.Op] }
-
 // join has the wait at one place end when the op at the other is over, and as much later as it was.
 // The wait becomes a receive with which work begins, its list one that serves the pool's object.
 // The send is put in by apply, and has the regions of the op that it is behind: a faster region has
 // a shorter lag, as it is part of its wait. To must be a wait for the network.
 func (c *connector) join(from, to model.Place) {
-	o := c.op(to)
+	o := c.p.Op(to)
 	l := &c.p.Lists[to.List]
 	key := poolOf(c.p.Rec.Sites[o.Site])
 	object, ok := c.pools[key]

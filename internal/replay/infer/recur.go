@@ -144,14 +144,10 @@ func (t *tide) rise(list int32, piece int, r uint8) {
 // that it has been.
 func recur(p *model.Program) {
 	t := newTide(p)
-	nowhere := model.Place{List: -1, Op: -1} // where one side is not in the recording, or has become an object's
-	wakes, waits := slices.Repeat([]model.Place{nowhere}, int(p.Tokens)), slices.Repeat([]model.Place{nowhere}, int(p.Tokens))
+	wakes, waits := p.Wakers(), model.Nowhere(int(p.Tokens))
 	for at, o := range p.All() {
 		p.Rec.RestsAt(int(at.Op))
-		switch o.Kind {
-		case model.OpWake:
-			wakes[o.Arg] = at
-		case model.OpWait:
+		if o.Kind == model.OpWait {
 			waits[o.Arg] = at
 		}
 	}
@@ -164,7 +160,8 @@ func recur(p *model.Program) {
 	}
 	for token, at := range waits {
 		p.Rec.RestsAt(token)
-		if at != nowhere && wakes[token] != nowhere {
+		// Else one side is not in the recording, or has become an object's.
+		if at.List >= 0 && wakes[token].List >= 0 {
 			mark(p.Op(at), t.of(wakes[token]))
 			mark(p.Op(wakes[token]), t.of(at))
 		}

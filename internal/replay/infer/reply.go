@@ -35,10 +35,7 @@ const replied = 0.9
 // replay they go to the sender of the element that was received there. Segments must be known, and
 // which lists serve. Behind it p.Answers has an entry for each segment.
 func reply(p *model.Program) {
-	sent := make([]model.Place, len(p.Segments)) // by segment
-	for i := range sent {
-		sent[i] = model.Place{List: -1, Op: -1}
-	}
+	sent := model.Nowhere(len(p.Segments)) // by segment
 	next := make([]int32, len(p.Segments)) // by segment: what its sender receives first behind the send, 0 for nothing
 	// Each list from its end: what a goroutine receives next behind a send is then known already.
 	for l := range p.Lists {

@@ -70,7 +70,7 @@ var (
 	// regions alone.
 	ways = []trace.Rule[func(*model.Program)]{
 		{Name: "serve", Doc: "a goroutine that comes back to a receive serves what it gets there", Find: serve},
-		{Find: func(p *model.Program) { p.Answers = slices.Repeat([]model.Place{{List: -1, Op: -1}}, len(p.Segments)) }},
+		{Find: func(p *model.Program) { p.Answers = model.Nowhere(len(p.Segments)) }},
 		{Name: "reply", Doc: "a send after a receive answers the element", Find: reply},
 		{Name: "open_loop", Doc: "requests come at times that do not depend on the answers before", Find: arrive},
 		{Name: "pool_elements", Doc: "no list begins anew while it has an element of a pool from before", Find: hold},

@@ -125,10 +125,7 @@ func (d *deliveries) served() bool {
 // becomes of the elements of each channel, by object. It takes up to soon steps for each element.
 // Receives that are heads already, as of connections, are not judged.
 func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
-	sent = make([]model.Place, len(p.Segments))
-	for i := range sent {
-		sent[i] = model.Place{List: -1, Op: -1}
-	}
+	sent = model.Nowhere(len(p.Segments))
 	opened := make([]int32, len(p.Rec.Spans)) // by span: the list
 	waits := make([]int32, p.Tokens)          // by token: the same
 	for at, o := range p.All() {
@@ -180,10 +177,7 @@ func handOver(p *model.Program) {
 	if len(p.Segments) < 2 {
 		return
 	}
-	spanned := make([]bool, len(p.Lists))
-	for l := range p.Lists {
-		spanned[l] = p.Lists[l].Has(model.OpOpen)
-	}
+	spanned := p.Spanned()
 	if !slices.ContainsFunc(p.Segments[1:], func(at model.Place) bool { return !spanned[at.List] }) {
 		return
 	}

@@ -98,10 +98,7 @@ func (c *connector) wire() {
 // write, or to connect, end when the other end reads or accepts, and are left out.
 func (w *wiring) collect() {
 	p := w.c.p
-	sends := make([]bool, len(p.Rec.Sites))
-	for i, s := range p.Rec.Sites {
-		sends[i] = s.Sends()
-	}
+	sends := trace.BySite(p.Rec.Sites, trace.Site.Sends)
 	for l := range p.Lists {
 		waits, told := 0, 0
 		first := len(w.arrivals)
@@ -253,7 +250,7 @@ func (w *wiring) joinPeers(peers map[listener]int32) {
 		n, _ := slices.BinarySearchFunc(all, a.at, func(x int32, at int64) int {
 			return cmp.Or(cmp.Compare(w.writes[x].at, at), -1)
 		})
-		for n--; n >= 0 && w.writes[all[n]].at >= a.at-max(reach, w.c.op(a.Place).D); n-- {
+		for n--; n >= 0 && w.writes[all[n]].at >= a.at-max(reach, w.c.p.Op(a.Place).D); n-- {
 			if w.writes[all[n]].other < 0 {
 				w.tell(int32(i), all[n])
 				break
@@ -451,13 +448,13 @@ func (c *connector) giver(at model.Place) model.Place {
 // waits for its own answer, by a token. Then the lag is in how late the goroutine is, which no
 // region shortens.
 func (c *connector) deliver(from, to model.Place) {
-	o := c.op(to)
+	o := c.p.Op(to)
 	if o.Free && !c.once(to) {
 		c.join(from, to)
 		return
 	}
 	from, lag := c.sent(from, o.At)
-	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpWake, Arg: c.p.Tokens, At: c.op(from).At, Late: -1, Reason: trace.WaitNetwork, Set: c.op(from).Set}})
+	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpWake, Arg: c.p.Tokens, At: c.p.Op(from).At, Late: -1, Reason: trace.WaitNetwork, Set: c.p.Op(from).Set}})
 	o.Kind, o.Arg = model.OpWait, c.p.Tokens
 	c.wakers = append(c.wakers, model.Place{List: -1, Op: -1}) // an op that apply puts in
 	o.Late = int32(min(int64(max(0, o.Late))+lag, 1<<30))
@@ -471,7 +468,7 @@ func (c *connector) once(at model.Place) bool {
 	if !l.Born {
 		return false
 	}
-	n, reader := 0, c.readers[c.op(at).Site]
+	n, reader := 0, c.readers[c.p.Op(at).Site]
 	for k := range l.Ops {
 		o := &l.Ops[k]
 		if (o.Kind == model.OpOut && o.Reason == trace.WaitNetwork || o.Kind == model.OpReceive && o.Head) && c.readers[o.Site] == reader {

@@ -34,20 +34,14 @@ const (
 // later than cond.MostLate found no processor, and are left out. So is one that something else cut
 // short.
 func tardiness(p *model.Program) int64 {
-	isSampler := func(s trace.Site) bool {
+	sampler := trace.BySite(p.Rec.Sites, func(s trace.Site) bool {
 		return slices.ContainsFunc(s.Frames, func(f trace.Frame) bool { return strings.HasPrefix(f.Func, "runtime.traceStartReadCPU") })
-	}
-	if !slices.ContainsFunc(p.Rec.Sites, isSampler) {
-		return 0
-	}
+	})
 	var sum, n int64
 	for _, o := range p.All() {
 		// Timers run on any goroutine, which may stand in the trace as the waker: then the wait is a
 		// token's.
-		if o.Kind != model.OpOut && o.Kind != model.OpWait || o.D < AskedBySampler || o.D > AskedBySampler+cond.MostLate {
-			continue
-		}
-		if isSampler(p.Rec.Sites[o.Site]) {
+		if (o.Kind == model.OpOut || o.Kind == model.OpWait) && AskedBySampler <= o.D && o.D <= AskedBySampler+cond.MostLate && sampler[o.Site] {
 			sum, n = sum+o.D-AskedBySampler, n+1
 		}
 	}

@@ -98,6 +98,7 @@ func NewBuilder(rec *trace.Recording) *Builder {
 	b := &Builder{
 		P: &Program{Rec: rec, Lists: make([]List, n), Sets: [][]int32{nil}, Segments: make([]Place, 1), Stations: make([]Station, 1)}, G: make([]follower, n),
 		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, within: map[nesting]uint16{}, owner: slices.Repeat([]int32{-1}, len(rec.Spans)),
+		classes: trace.BySite(rec.Sites, trace.Classify),
 	}
 	b.machines, b.homes = []Machine{{procs: rec.Procs}}, rec.Homes()
 	for i, p := range rec.Processes {
@@ -409,7 +410,7 @@ func (b *Builder) wakeUp(g int32, e *trace.Event) {
 	switch {
 	case drips:
 		o.Kind, o.Reason = OpOut, trace.WaitMutex
-	case e.By >= 0 && !b.outsiders(g, e):
+	case e.By >= 0 && !trace.EndsOutside(int32(f.reason), b.classes[f.site], b.classes[e.Site]):
 		b.Advance(e.By, e.At)
 		o.Kind, o.Arg = OpWait, b.P.Tokens
 		b.P.Tokens++

@@ -26,21 +26,6 @@ import (
 // The rule afterfunc of package cond finds timers that the first waiting goroutine sets.
 // TestCalledLater holds both.
 
-// outsiders reports whether a goroutine only happened to be the one on which another goroutine's
-// wait ended: for a timer, the network or the garbage collector, none of which waits for the
-// program.
-func (b *Builder) outsiders(g int32, e *trace.Event) bool {
-	f := &b.G[g]
-	switch f.reason {
-	case trace.WaitTimer:
-		return true
-	case trace.WaitNetwork:
-		// The scheduler polls on any goroutine; only a deadline or a close is the program's doing.
-		return !b.Has(e.Site, trace.PollWaker)
-	}
-	return b.Has(f.site, trace.OfRuntime) || b.Has(e.Site, trace.OfRuntime)
-}
-
 // FromOutside deals with goroutines that nothing in the program has started: what timers call. A
 // goroutine that is woken by one has waited for the timer, unless that does some work before. One
 // that does more than to wake others comes when it came. It needs List.Spawned, and inserts an op
@@ -90,11 +75,5 @@ func (b *Builder) FromOutside() {
 	}
 }
 
-// Has reports whether a site has frames of a class, see trace.Classify. Sites are classified once,
-// as far as they were there at the last call.
-func (b *Builder) Has(site int32, class int) bool {
-	for len(b.classes) < len(b.P.Rec.Sites) {
-		b.classes = append(b.classes, trace.Classify(b.P.Rec.Sites[len(b.classes)]))
-	}
-	return b.classes[site][class]
-}
+// Has reports whether a site has frames of a class, see trace.Classify.
+func (b *Builder) Has(site int32, class int) bool { return b.classes[site][class] }

@@ -49,8 +49,8 @@ func Grouped[K comparable](n int, key func(i int32) K) [][]int32 {
 // calls chansend, which calls send, and some of these are inlined. A select statement with one case
 // and a default is selectnbsend or selectnbrecv (runtime/chan.go); one with several cases is
 // selectgo for both directions, which is not known. A close wakes all, and gives no element.
-func Direction(r *trace.Recording, site int32) OpKind {
-	for i, f := range r.Sites[site].Frames {
+func Direction(s trace.Site) OpKind {
+	for i, f := range s.Frames {
 		switch {
 		case i > 2:
 			return OpWake

@@ -249,12 +249,7 @@ type Place struct{ List, Op int32 }
 
 // Has reports whether a list has an op of a kind.
 func (l *List) Has(kind OpKind) bool {
-	for k := range l.Ops {
-		if l.Ops[k].Kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Ops, func(o Op) bool { return o.Kind == kind })
 }
 
 // Drop takes ops out of a list: as slices.DeleteFunc, which copies each of them. Gone is asked once

@@ -2,6 +2,7 @@ package model
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -148,6 +149,30 @@ func (p *Program) All() iter.Seq2[Place, *Op] {
 			}
 		}
 	}
+}
+
+// Wakers returns, by token, the op that gives it, in list -1 if that is not in the recording.
+func (p *Program) Wakers() []Place {
+	wakers := Nowhere(int(p.Tokens))
+	for at, o := range p.All() {
+		p.Rec.RestsAt(int(at.Op))
+		if o.Kind == OpWake {
+			wakers[o.Arg] = at
+		}
+	}
+	return wakers
+}
+
+// Nowhere returns n places that are in no list.
+func Nowhere(n int) []Place { return slices.Repeat([]Place{{-1, -1}}, n) }
+
+// Spanned returns, by list, whether spans begin in it.
+func (p *Program) Spanned() []bool {
+	spanned := make([]bool, len(p.Lists))
+	for l := range p.Lists {
+		spanned[l] = p.Lists[l].Has(OpOpen)
+	}
+	return spanned
 }
 
 // A PointInfo is a progress point: what is counted, or the spans of a region. A span is a visit

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -33,12 +32,7 @@ const Near = 100_000
 // Before puts the operations in place of the waits that they were. It needs the lists as the
 // builder left them, with dead tokens and all wake-ups, and changes no op's place.
 func (b *Builder) Before() {
-	wakes := slices.Repeat([]Place{{-1, -1}}, int(b.P.Tokens))
-	for at, o := range b.P.All() {
-		if o.Kind == OpWake {
-			wakes[o.Arg] = at
-		}
-	}
+	wakes := b.P.Wakers()
 	for i := range b.P.Lists {
 		l := &b.P.Lists[i]
 		if !l.Born && l.Begins.State == runnable {
@@ -222,14 +216,15 @@ func (b *Builder) belongs(at Place) *Op {
 // be. Locks and wait groups wake by a semaphore. The innermost frame is then theirs, since the
 // runtime skips its own (runtime/sema.go, readyWithTime). A select statement may send or receive.
 func (p *Program) wakes(kind OpKind, site int32) bool {
-	if len(p.Rec.Sites[site].Frames) == 0 {
+	s := p.Rec.Sites[site]
+	if len(s.Frames) == 0 {
 		return true
 	}
-	switch kind {
-	case OpSend, OpReceive:
-		return Direction(p.Rec, site) == kind || p.Rec.Sites[site].Frames[0].Func == "runtime.selectgo"
+	first := s.Frames[0].Func
+	if kind == OpSend || kind == OpReceive {
+		return Direction(s) == kind || first == "runtime.selectgo"
 	}
-	return strings.HasPrefix(p.Rec.Sites[site].Frames[0].Func, "sync.") || strings.HasPrefix(p.Rec.Sites[site].Frames[0].Func, "internal/sync.")
+	return strings.HasPrefix(first, "sync.") || strings.HasPrefix(first, "internal/sync.")
 }
 
 // otherSide returns what a list has waited for that an operation let go on, OpWait if that is not

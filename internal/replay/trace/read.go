@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"golang.org/x/exp/trace"
@@ -306,22 +305,18 @@ func (t *Tracer) site(s trace.Stack) int32 {
 		return i
 	}
 	var frames []Frame
-	var key strings.Builder
 	for f := range s.Frames() {
 		if len(frames) == maxFrames {
 			break
 		}
 		frames = append(frames, Frame{Func: f.Func, File: f.File, Line: int(f.Line)})
-		key.WriteString(f.Func)
-		key.WriteByte(':')
-		key.WriteString(strconv.FormatUint(f.Line, 10))
-		key.WriteByte('\n')
 	}
-	i, ok := t.bySite[key.String()]
+	key := StackKey(frames)
+	i, ok := t.bySite[key]
 	if !ok {
 		i = int32(len(t.B.R.Sites))
 		t.B.R.Sites = append(t.B.R.Sites, Site{Frames: frames})
-		t.bySite[key.String()] = i
+		t.bySite[key] = i
 	}
 	t.sites[s] = i
 	return i

@@ -32,12 +32,12 @@ import (
 // to leave, or to change something, not for an element. It is what the doubt about unknown order
 // and the measure of contention count.
 func (s Site) Excludes() bool {
-	for _, f := range s.Frames {
-		if strings.HasPrefix(f.Func, "sync.(*Mutex).") || strings.HasPrefix(f.Func, "sync.(*RWMutex).") || strings.HasPrefix(f.Func, "sync.(*Cond).") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Frames, func(f Frame) bool { return hasPrefix(f.Func, "sync.(*Mutex).", "sync.(*RWMutex).", "sync.(*Cond).") })
+}
+
+// hasPrefix reports whether a function begins with any of the prefixes.
+func hasPrefix(function string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // The classes of stacks, see [Classify]. A stack may be of several.
@@ -68,7 +68,7 @@ const (
 )
 
 // Classify returns which classes a stack is of. Each frame counts for one class at most, the first
-// that it fits; callers keep the result for each site.
+// that it fits; callers keep the result for each site, see [BySite].
 func Classify(s Site) (is [FrameClasses]bool) {
 	for i, f := range s.Frames {
 		switch {
@@ -96,6 +96,29 @@ func Classify(s Site) (is [FrameClasses]bool) {
 	return is
 }
 
+// BySite returns what is of each stack: it is looked at once, and not for each of its events.
+func BySite[T any](sites []Site, of func(Site) T) []T {
+	all := make([]T, len(sites))
+	for i, s := range sites {
+		all[i] = of(s)
+	}
+	return all
+}
+
+// EndsOutside reports whether the goroutine on which a wait ended only happened to be there, by the
+// wait's reason and the classes of its stack and the other's: the scheduler looks at timers and the
+// poller on any goroutine's behalf, and a garbage collection holds up and lets go what it finds.
+// Of the network a deadline or a close alone is the program's doing.
+func EndsOutside(reason int32, wait, wake [FrameClasses]bool) bool {
+	switch reason {
+	case WaitTimer:
+		return true
+	case WaitNetwork:
+		return !wake[PollWaker]
+	}
+	return wait[OfRuntime] || wake[OfRuntime]
+}
+
 // Joins reports whether it is where a goroutine waits for others to end (sync.WaitGroup), which has
 // the same reason in a trace as a lock: Wait is one of the three innermost frames. A function that
 // WaitGroup.Go has called stands below Go's own frame, and may wait for a lock.
@@ -116,12 +139,7 @@ type Function struct {
 // Calls reports whether a function whose name matches is on the stack, however deep: the function's
 // time is with all that it calls.
 func (s Site) Calls(pattern string) bool {
-	for _, f := range s.Frames {
-		if glob.Match(pattern, f.Func) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Frames, func(f Frame) bool { return glob.Match(pattern, f.Func) })
 }
 
 // Numbered gives sites numbers, the same to those of one key: the index of the first. A site
@@ -138,11 +156,11 @@ func Numbered[K comparable](sites []Site, key func(Site) (K, bool)) []int32 {
 	for i, s := range sites {
 		of[i] = int32(i)
 		named, ok := key(s)
-		k := place{s.Process, named}
 		if !ok {
 			continue
 		}
-		if n, ok := numbers[k]; ok {
+		k := place{s.Process, named}
+		if n, known := numbers[k]; known {
 			of[i] = n
 		} else {
 			numbers[k] = of[i]
@@ -153,9 +171,9 @@ func Numbered[K comparable](sites []Site, key func(Site) (K, bool)) []int32 {
 
 // IsInner reports whether a function is of the runtime or of package sync. Packages below these are
 // not, such as runtime/trace: the prefix ends with a dot.
-func IsInner(function string) bool {
-	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "sync.") || strings.HasPrefix(function, "internal/sync.")
-}
+func IsInner(function string) bool { return hasPrefix(function, inner...) }
+
+var inner = []string{"runtime.", "sync.", "internal/sync."}
 
 // StackKey returns a key of functions and lines: equal for stacks that are the same to a reader,
 // whatever their addresses and inlining were.
@@ -221,21 +239,22 @@ func (s Site) Operation() mark.Op {
 
 // Caller returns the frame that uses a lock or a channel, be it of package sync or of package
 // causal: where the program's own source has it. It is what a user reads and names in questions.
-func (s Site) Caller() (Frame, bool) {
-	for _, f := range s.Frames {
-		if !slices.ContainsFunc(wrappers, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) }) {
-			return f, true
-		}
+func (s Site) Caller() (Frame, bool) { return s.Outside(wrappers) }
+
+// Outside returns the innermost frame that begins with none of the prefixes.
+func (s Site) Outside(prefixes []string) (Frame, bool) {
+	i := slices.IndexFunc(s.Frames, func(f Frame) bool { return !hasPrefix(f.Func, prefixes...) })
+	if i < 0 {
+		return Frame{}, false
 	}
-	return Frame{}, false
+	return s.Frames[i], true
 }
 
 // wrappers are prefixes of functions that stand between a program and the runtime where it uses a
 // lock or a channel: Go's own, and those of otelprof's types that mark operations.
-var wrappers = []string{
-	"runtime.", "sync.", "internal/sync.",
+var wrappers = slices.Concat(inner, []string{
 	"github.com/otelprof/otelprof/causal.", "github.com/otelprof/otelprof/causal/internal/", "github.com/otelprof/otelprof/internal/traced.",
-}
+})
 
 // Locks reports whether that is a wait for a lock, and not for a group of goroutines: both have the
 // reason [WaitMutex]. Unlike [Site.Excludes] it leaves condition variables out.
@@ -264,26 +283,12 @@ func (s Site) Root() string {
 
 // User returns the innermost frame that is neither of the runtime nor of package sync: where a lock
 // or a channel is used. That may be a library's, as of errgroup or database/sql.
-func (s Site) User() (Frame, bool) {
-	for _, f := range s.Frames {
-		if !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/sync.") {
-			return f, true
-		}
-	}
-	return Frame{}, false
-}
+func (s Site) User() (Frame, bool) { return s.Outside(inner) }
 
 // Reader returns the innermost frame that is not of a package by which anything is read: where a
 // connection is read, in a protocol's own code (net/http, a driver). Buffers and TLS are left out,
 // as they read for any protocol.
-func (s Site) Reader() (Frame, bool) {
-	for _, f := range s.Frames {
-		if !slices.ContainsFunc(readers, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {
-			return f, true
-		}
-	}
-	return Frame{}, false
-}
+func (s Site) Reader() (Frame, bool) { return s.Outside(readers) }
 
 // Sends reports whether a wait for the network is to write to a connection, or to open one
 // (netFD.connect in net/fd_unix.go waits by WaitWrite). Else it is to read: for what a peer

@@ -44,10 +44,9 @@ type Waits struct {
 // by then; of that, as far as the child was there. A goroutine without spans stands for what made
 // it go on itself. It takes about 30 ns for each event.
 func (r *Recording) Waits() Waits {
-	// Classes of stacks are found once for each site, not for each event.
-	w := waitCounter{rec: r, g: make([]waiter, r.Count), owner: slices.Repeat([]int32{-1}, len(r.Spans)), begun: make([]int64, len(r.Spans))}
-	for _, s := range r.Sites {
-		w.classes = append(w.classes, Classify(s))
+	w := waitCounter{
+		rec: r, classes: BySite(r.Sites, Classify), owner: slices.Repeat([]int32{-1}, len(r.Spans)), begun: make([]int64, len(r.Spans)),
+		g: slices.Repeat([]waiter{{last: -1, creator: NoWaker, origin: unknownOrigin, since: notWaiting}}, int(r.Count)),
 	}
 	// A goroutine counts as one with spans before it opens its first one, too: whether it is such
 	// does not depend on when the window began.
@@ -55,9 +54,6 @@ func (r *Recording) Waits() Waits {
 		if e.Kind == EvOpen {
 			w.g[e.G].spanned = true
 		}
-	}
-	for g := range w.g {
-		w.g[g].last, w.g[g].creator, w.g[g].origin, w.g[g].since = -1, NoWaker, unknownOrigin, notWaiting
 	}
 	for e := range r.All() {
 		w.event(e)
@@ -173,7 +169,7 @@ func (w *waitCounter) originOf(by int32) int32 {
 func (w *waitCounter) ended(g *waiter, e *Event) {
 	// First what the goroutine stands for from now on, which goroutines without spans need as well.
 	// After a system call it does what it did before.
-	outside := g.called || e.By < 0 || w.outside(g, e)
+	outside := g.called || e.By < 0 || EndsOutside(g.reason, w.classes[g.site], w.classes[e.Site])
 	switch {
 	case g.called:
 	case outside:
@@ -203,19 +199,6 @@ func (w *waitCounter) ended(g *waiter, e *Event) {
 	} else {
 		w.untold += untold
 	}
-}
-
-// outside reports whether the goroutine on which a wait ended only happened to be there: the
-// scheduler looks at timers and the poller on any goroutine's behalf, and a garbage collection
-// holds up and lets go what it finds. Package model has the same rule (external_waker.go).
-func (w *waitCounter) outside(g *waiter, e *Event) bool {
-	switch g.reason {
-	case WaitTimer:
-		return true
-	case WaitNetwork:
-		return !w.classes[e.Site][PollWaker]
-	}
-	return w.classes[g.site][OfRuntime] || w.classes[e.Site][OfRuntime]
 }
 
 // before returns how long a goroutine waited before what it waited for was a child of one of its
