@@ -6,6 +6,7 @@ import (
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Is work done by time or by visits? A recording of a cache with a time to live has loads after 21,
@@ -129,11 +130,7 @@ func (w *Occasional) gaps() (counts, times, rests []float64, goroutines int) {
 	all := map[int32]*last{}
 	for i := range w.Rounds {
 		r := &w.Rounds[i]
-		x := all[r.Owner]
-		if x == nil {
-			x = &last{}
-			all[r.Owner] = x
-		}
+		x := trace.Entry(all, r.Owner)
 		x.n++
 		if !r.taken() {
 			continue
@@ -217,10 +214,7 @@ func (w *Occasional) owners() map[int32]*owner {
 	all := map[int32]*owner{}
 	for i := range w.Rounds {
 		r := &w.Rounds[i]
-		if all[r.Owner] == nil {
-			all[r.Owner] = &owner{}
-		}
-		x := all[r.Owner]
+		x := trace.Entry(all, r.Owner)
 		x.rounds = append(x.rounds, int32(i))
 		if r.taken() {
 			x.part++

@@ -66,8 +66,7 @@ func (d *dripper) spill() float64 {
 	if !d.several {
 		return 1 - float64(d.dripping)/float64(d.ticks)
 	}
-	all := slices.Clone(d.drips)
-	slices.Sort(all)
+	all := slices.Sorted(slices.Values(d.drips))
 	return 1 - float64(len(d.drips))/(float64(d.ticks)*float64(len(slices.Compact(all))))
 }
 
@@ -203,14 +202,7 @@ func (u *drippers) waitsFor(who int32) (part, each float64) {
 }
 
 // of returns the dripper that a goroutine is, or is one of.
-func (u *drippers) of(g int32) *dripper {
-	d := u.all[u.who[g]]
-	if d == nil {
-		d = &dripper{}
-		u.all[u.who[g]] = d
-	}
-	return d
-}
+func (u *drippers) of(g int32) *dripper { return trace.Entry(u.all, u.who[g]) }
 
 func (d *dripper) tick() {
 	d.ticks++

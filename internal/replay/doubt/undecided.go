@@ -42,11 +42,8 @@ func Undecided(p *model.Program) map[string]float64 {
 		l := &p.Lists[i]
 		points := map[int32]bool{}
 		for k := range l.Ops {
-			switch o := &l.Ops[k]; {
-			case o.Kind == model.OpVisit:
-				points[o.Arg] = true
-			case o.Kind == model.OpClose && p.PointOf[o.Arg] >= 0:
-				points[p.PointOf[o.Arg]] = true
+			if point := cond.Visit(p, &l.Ops[k]); point >= 0 {
+				points[point] = true
 			}
 		}
 		for k := range l.Ops {
@@ -55,13 +52,9 @@ func Undecided(p *model.Program) map[string]float64 {
 				continue
 			}
 			for point := range points {
-				at := choice{point, of[o.Site]}
-				if all[at] == nil {
-					all[at] = &ends{}
-				}
 				// A wait that nothing of the program ended was ended by a timer: the network has
 				// no part in select statements.
-				e := all[at]
+				e := trace.Entry(all, choice{point, of[o.Site]})
 				if e.waited += o.D; o.Kind == model.OpOut {
 					e.timer++
 				} else {

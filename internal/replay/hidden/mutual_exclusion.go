@@ -96,13 +96,10 @@ const mostExcluders = 256
 // goroutine that began it, owner, until it ends, on any goroutine. Read locks exclude nothing.
 func (x *excluders) event(e *trace.Event, owner []int32) {
 	g := &x.in[e.G]
+	if runs, known := e.Runs(); known {
+		g.run(runs, e.At)
+	}
 	switch e.Kind {
-	case trace.EvExists:
-		g.run(e.Arg == trace.StateRunning, e.At)
-	case trace.EvStart, trace.EvReturn:
-		g.run(true, e.At)
-	case trace.EvYield, trace.EvWait, trace.EvSyscall, trace.EvEnd:
-		g.run(false, e.At)
 	case trace.EvOpen:
 		owner[e.Ref] = e.G
 		x.enter(e.G, x.rec.Spans[e.Ref].Region, e.At)
@@ -145,14 +142,10 @@ func (x *excluders) clock(g *occupation, at int64) int64 {
 // goroutines. A goroutine does not meet itself: spans within spans are no overlap.
 func (x *excluders) enter(id, region int32, at int64) {
 	g := &x.in[id]
-	o := g.region[region]
-	if o == nil {
-		if g.region == nil {
-			g.region = map[int32]*occupied{}
-		}
-		o = &occupied{}
-		g.region[region] = o
+	if g.region == nil {
+		g.region = map[int32]*occupied{}
 	}
+	o := trace.Entry(g.region, region)
 	o.spans++
 	if o.open++; o.open > 1 {
 		return

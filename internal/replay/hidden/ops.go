@@ -438,14 +438,7 @@ func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) 
 }
 
 func (t *Traces) slot(what mark.Op, site int32) int32 {
-	s := slot{what, t.stacks[site]}
-	n, ok := t.numbers[s]
-	if !ok {
-		n = int32(len(t.slots))
-		t.slots = append(t.slots, s)
-		t.numbers[s] = n
-	}
-	return n
+	return trace.Intern(t.numbers, &t.slots, slot{what, t.stacks[site]})
 }
 
 // userStacks numbers the sites: sites that differ only in the frames of the runtime and of package

@@ -55,11 +55,8 @@ type helper struct {
 	begun   int64   // when it began to wait for another goroutine, 0 if it does not
 	parked  int64   // when it last began to wait
 	// waits for others, of one with spans, in the order of their ends.
-	waits []awaiting
+	waits []trace.Interval
 }
-
-// An awaiting is the time of a wait.
-type awaiting struct{ from, to int64 }
 
 // A pending errand is one if the goroutine that the spans are of has waited for it: began to wait
 // before they closed, and went on when it was done, or later.
@@ -150,7 +147,7 @@ func (x *errander) event(e *trace.Event) {
 			x.released(g, e)
 		}
 		if g.begun > 0 && g.spanned {
-			g.waits = append(g.waits, awaiting{g.begun, e.At})
+			g.waits = append(g.waits, trace.Interval{From: g.begun, To: e.At})
 		}
 		g.begun = 0
 	}
@@ -197,7 +194,7 @@ func (x *errander) writes(l *model.Letter) {
 func (x *errander) reads(l *model.Letter) {
 	g := &x.g[l.To]
 	if g.spanned {
-		g.waits = append(g.waits, awaiting{g.parked, l.At})
+		g.waits = append(g.waits, trace.Interval{From: g.parked, To: l.At})
 		return
 	}
 	x.over(l.To, l.At)
@@ -250,8 +247,8 @@ func (x *errander) add(g int32, from, to int64, spans []int32) {
 // another time: whether the first wait that ended at that time or later began before. It takes log
 // n.
 func (x *errander) waited(g int32, after, before int64) bool {
-	n, _ := slices.BinarySearchFunc(x.g[g].waits, after, func(w awaiting, at int64) int { return cmp.Compare(w.to, at) })
-	return n < len(x.g[g].waits) && x.g[g].waits[n].from < before
+	n, _ := slices.BinarySearchFunc(x.g[g].waits, after, func(w trace.Interval, at int64) int { return cmp.Compare(w.To, at) })
+	return n < len(x.g[g].waits) && x.g[g].waits[n].From < before
 }
 
 // runErrands gives what is done on errands to the regions that it is done for. An op is of an

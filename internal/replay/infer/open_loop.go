@@ -105,11 +105,7 @@ func Slope(all []Turn) (by, err float64) {
 	of := map[int32]*sums{} // by connection
 	var work float64
 	for _, x := range all {
-		s := of[x.next.List]
-		if s == nil {
-			s = &sums{}
-			of[x.next.List] = s
-		}
+		s := trace.Entry(of, x.next.List)
 		s.n, s.work, s.wait = s.n+1, s.work+x.Work, s.wait+x.Wait
 		work += x.Work
 	}

@@ -37,27 +37,20 @@ func timetables(p *model.Program) {
 		others int           // that something else than a timer ended
 	}
 	sites := map[int32]*waits{}
-	of := func(site int32) *waits {
-		w := sites[site]
-		if w == nil {
-			w = &waits{}
-			sites[site] = w
-		}
-		return w
-	}
 	var order []int32
 	for at, o := range p.All() {
 		switch {
 		case o.Site == 0:
-		// A ticker's channel ends a receive or a select statement, a sleep ends for the timer alone.
+		// A ticker's channel ends a receive or a select statement, a sleep ends for the timer
+		// alone.
 		case o.Timed():
-			w := of(o.Site)
+			w := trace.Entry(sites, o.Site)
 			if len(w.at) == 0 {
 				order = append(order, o.Site)
 			}
 			w.at = append(w.at, at)
 		case o.Kind == model.OpWait || o.Kind == model.OpReceive || o.Kind == model.OpSend:
-			of(o.Site).others++
+			trace.Entry(sites, o.Site).others++
 		}
 	}
 	for _, site := range order {

@@ -1,6 +1,10 @@
 package offwake
 
-import "github.com/otelprof/otelprof/internal/replay/trace"
+import (
+	"slices"
+
+	"github.com/otelprof/otelprof/internal/replay/trace"
+)
 
 // A handover is a lock that a goroutine got after it had waited for it.
 type handover struct {
@@ -58,17 +62,12 @@ func (w *walk) holder(last *handover, since int64) (by, place int32) {
 		if h.by != trace.None {
 			region = w.r.Spans[h.by].Region
 		}
-		found := false
-		for i := range all {
-			if all[i].region == region && all[i].place == h.place {
-				all[i].time += until - from
-				found = true
-				break
-			}
+		i := slices.IndexFunc(all, func(x held) bool { return x.region == region && x.place == h.place })
+		if i < 0 {
+			i = len(all)
+			all = append(all, held{by: h.by, region: region, place: h.place})
 		}
-		if !found {
-			all = append(all, held{h.by, region, h.place, until - from})
-		}
+		all[i].time += until - from
 		until, h = from, before
 	}
 	by, place = last.by, last.place

@@ -99,11 +99,16 @@ type Region struct {
 	Rows []Row // the longest in all first
 }
 
-// A Row is a sum of waits that are alike. In is the region of the spans that waited.
-type Row struct {
+// A Key is what waits have in common that are summed up. In is the region of the spans that waited.
+type Key struct {
 	In, By         trace.Region
 	Kind           Kind
 	Where, ByPlace string
+}
+
+// A Row is a sum of waits.
+type Row struct {
+	Key
 	Count          int
 	Total, Longest time.Duration
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -93,40 +92,25 @@ type spanWait struct {
 
 func newWalk(r *trace.Recording) *walk {
 	w := &walk{
-		r: r, goroutines: make([]goroutine, r.Count), begun: make([]int64, len(r.Spans)), ended: make([]int64, len(r.Spans)),
+		r: r, goroutines: slices.Repeat([]goroutine{{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}}, int(r.Count)),
+		begun: slices.Repeat([]int64{never}, len(r.Spans)), ended: slices.Repeat([]int64{never}, len(r.Spans)),
 		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, ids: map[partKey]int32{},
-		running: make([]int32, len(r.Regions)), on: make([]int32, len(r.Spans)), serving: map[int32]*request{}, served: map[int32]*tail{},
-	}
-	for i := range w.goroutines {
-		w.goroutines[i] = goroutine{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}
+		running: slices.Repeat([]int32{trace.None}, len(r.Regions)), on: make([]int32, len(r.Spans)), serving: map[int32]*request{}, served: map[int32]*tail{},
 	}
 	for _, a := range r.Assists {
 		g := &w.goroutines[a.G]
 		g.assists = append(g.assists, a.Interval)
-	}
-	for i := range w.begun {
-		w.begun[i], w.ended[i] = never, never
-	}
-	for i := range w.running {
-		w.running[i] = trace.None
 	}
 	byName := map[string]int32{"": 0}
 	nameOf := func(f trace.Frame, ok bool) int32 {
 		if !ok {
 			return 0
 		}
-		name := fmt.Sprintf("%s:%d", f.Func, f.Line)
-		n, known := byName[name]
-		if !known {
-			n = int32(len(w.names))
-			w.names = append(w.names, name)
-			byName[name] = n
-		}
-		return n
+		return trace.Intern(byName, &w.names, fmt.Sprintf("%s:%d", f.Func, f.Line))
 	}
 	for i, site := range r.Sites {
 		w.classes[i] = class{runtime: trace.Classify(site)[trace.OfRuntime], joins: site.Joins(), excludes: site.Excludes()}
-		w.places[i], w.askers[i] = nameOf(site.Caller()), nameOf(asker(site))
+		w.places[i], w.askers[i] = nameOf(site.Caller()), nameOf(site.Outside(askedBy))
 	}
 	return w
 }
@@ -313,17 +297,7 @@ func (w *walk) within(g *goroutine) int32 {
 	return trace.None
 }
 
-// asker returns the frame that asks the kernel or a peer for something: the innermost one outside
-// of the packages by which that is done.
-func asker(s trace.Site) (trace.Frame, bool) {
-	for _, f := range s.Frames {
-		if !slices.ContainsFunc(askedBy, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) }) {
-			return f, true
-		}
-	}
-	return trace.Frame{}, false
-}
-
+// askedBy are prefixes of functions by which the kernel or a peer is asked for something.
 var askedBy = []string{"runtime.", "syscall.", "internal/", "net.", "os.", "io.", "bufio.", "crypto/tls.", "time.", "golang.org/x/sys/"}
 
 func (w *walk) kindOf(e *trace.Event) Kind {
@@ -370,9 +344,9 @@ func (w *walk) regions() []Region {
 		region.Time += time.Duration(end - begun)
 	}
 	for id, sums := range w.sums {
-		p := w.named(int32(id), 0)
+		key := w.key(int32(id))
 		for _, s := range sums {
-			all[s.region].Rows = append(all[s.region].Rows, Row{In: p.In, By: p.By, Kind: p.Kind, Where: p.Where, ByPlace: p.ByPlace, Count: int(s.count), Total: time.Duration(s.total), Longest: time.Duration(s.longest)})
+			all[s.region].Rows = append(all[s.region].Rows, Row{Key: key, Count: int(s.count), Total: time.Duration(s.total), Longest: time.Duration(s.longest)})
 		}
 	}
 	all = slices.DeleteFunc(all, func(r Region) bool { return r.Spans == 0 })

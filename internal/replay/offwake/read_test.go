@@ -82,8 +82,8 @@ func TestLockIsReleasedBySpan(t *testing.T) {
 	s.Close(9*ms, 2, 12)
 	w := s.read(10 * ms)
 
-	lock := Row{In: stock, By: order, Kind: Lock, Where: "main.reserve:7", ByPlace: "main.release:7", Count: 1, Total: 2 * time.Millisecond, Longest: 2 * time.Millisecond}
-	processor := Row{In: stock, Kind: Processor, Count: 1, Total: time.Millisecond, Longest: time.Millisecond}
+	lock := Row{Key: Key{In: stock, By: order, Kind: Lock, Where: "main.reserve:7", ByPlace: "main.release:7"}, Count: 1, Total: 2 * time.Millisecond, Longest: 2 * time.Millisecond}
+	processor := Row{Key: Key{In: stock, Kind: Processor}, Count: 1, Total: time.Millisecond, Longest: time.Millisecond}
 	want := []Region{
 		{Region: order, Spans: 2, Time: 15 * time.Millisecond, Rows: []Row{lock, processor}},
 		{Region: stock, Spans: 1, Time: 5 * time.Millisecond, Rows: []Row{lock, processor}},
@@ -119,8 +119,8 @@ func TestGoroutineWorksForWhereItBegan(t *testing.T) {
 	s.wait(6000, 1, trace.WaitReceive, 1)
 	s.ready(9000, 1, 2, 0)
 	w := s.read(10_000)
-	late := Row{In: order, Kind: Receive, Where: "main.fetch:7", Count: 1, Total: 3000, Longest: 3000}
-	early := Row{In: stock, By: stock, Kind: Receive, Where: "main.fetch:7", Count: 1, Total: 1000, Longest: 1000}
+	late := Row{Key: Key{In: order, Kind: Receive, Where: "main.fetch:7"}, Count: 1, Total: 3000, Longest: 3000}
+	early := Row{Key: Key{In: stock, By: stock, Kind: Receive, Where: "main.fetch:7"}, Count: 1, Total: 1000, Longest: 1000}
 	if diff := cmp.Diff([]Row{late, early}, rowsOf(t, w, order)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
@@ -142,8 +142,8 @@ func TestOutsideHasNoWaker(t *testing.T) {
 	s.Add(trace.Event{Kind: trace.EvSyscall, At: 6000, G: s.Goroutine(1), By: trace.NoWaker, Site: 1})
 	s.Add(trace.Event{Kind: trace.EvReturn, At: 8000, G: s.Goroutine(1), By: trace.NoWaker})
 	want := []Row{
-		{In: order, Kind: Network, Where: "net/http.(*persistConn).readLoop:7", Count: 1, Total: 3000, Longest: 3000},
-		{In: order, Kind: SystemCall, Where: "net/http.(*persistConn).readLoop:7", Count: 1, Total: 2000, Longest: 2000},
+		{Key: Key{In: order, Kind: Network, Where: "net/http.(*persistConn).readLoop:7"}, Count: 1, Total: 3000, Longest: 3000},
+		{Key: Key{In: order, Kind: SystemCall, Where: "net/http.(*persistConn).readLoop:7"}, Count: 1, Total: 2000, Longest: 2000},
 	}
 	if diff := cmp.Diff(want, rowsOf(t, s.read(10_000), order)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)

@@ -30,10 +30,8 @@ type Request struct {
 
 // A Part is what a goroutine did for so long in spans of one region: it ran, or waited.
 type Part struct {
-	In, By         trace.Region
-	Kind           Kind
-	Where, ByPlace string
-	For            time.Duration
+	Key
+	For time.Duration
 }
 
 // mostSlowest is how many requests of a region a recording keeps with their parts: the slowest one
@@ -94,12 +92,7 @@ func (w *walk) leave(e *trace.Event) {
 	delete(w.serving, e.Ref)
 	one.time = e.At - w.begun[e.Ref]
 	region := w.r.Spans[e.Ref].Region
-	of := w.served[region]
-	if of == nil {
-		of = &tail{}
-		w.served[region] = of
-	}
-	if gone := of.add(one, len(w.parts)); gone != nil {
+	if gone := trace.Entry(w.served, region).add(one, len(w.parts)); gone != nil {
 		w.free = append(w.free, gone)
 	}
 }
@@ -181,7 +174,7 @@ func (w *walk) tails() []Tail {
 		t := Tail{Region: w.r.Regions[region], Requests: of.requests, Time: time.Duration(of.time)}
 		for id, sum := range of.sums {
 			if sum > 0 {
-				t.Parts = append(t.Parts, w.named(int32(id), sum))
+				t.Parts = append(t.Parts, Part{w.key(int32(id)), time.Duration(sum)})
 			}
 		}
 		slices.SortFunc(of.slowest, func(a, b *request) int { return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.span, b.span)) })
@@ -189,7 +182,7 @@ func (w *walk) tails() []Tail {
 			span := w.r.Spans[one.span]
 			r := Request{Span: span.ID, Trace: span.Trace, Time: time.Duration(one.time)}
 			for _, p := range one.parts {
-				r.Parts = append(r.Parts, w.named(p.id, p.length))
+				r.Parts = append(r.Parts, Part{w.key(p.id), time.Duration(p.length)})
 			}
 			t.Slowest = append(t.Slowest, r)
 		}
@@ -201,13 +194,13 @@ func (w *walk) tails() []Tail {
 	return all
 }
 
-func (w *walk) named(id int32, length int64) Part {
-	key := w.parts[id]
-	p := Part{In: w.r.Regions[key.in], Kind: key.kind, Where: w.names[key.where], ByPlace: w.names[key.byPlace], For: time.Duration(length)}
-	if key.by != trace.None {
-		p.By = w.r.Regions[key.by]
+func (w *walk) key(id int32) Key {
+	part := w.parts[id]
+	key := Key{In: w.r.Regions[part.in], Kind: part.kind, Where: w.names[part.where], ByPlace: w.names[part.byPlace]}
+	if part.by != trace.None {
+		key.By = w.r.Regions[part.by]
 	}
-	return p
+	return key
 }
 
 // A Contrast is how the slowest requests of a region differ from the others, over recordings.
@@ -224,7 +217,7 @@ type Contrast struct {
 
 // A ContrastRow is the mean of a part in both.
 type ContrastRow struct {
-	Part          // without For
+	Key
 	Slow, Typical time.Duration
 }
 
@@ -242,15 +235,17 @@ func Contrasts(recordings ...[]Tail) []Contrast {
 	byRegion := map[trace.Region]*Tail{}
 	for _, tails := range recordings {
 		for _, t := range tails {
-			sum := byRegion[t.Region]
-			if sum == nil {
-				sum = &Tail{Region: t.Region}
-				byRegion[t.Region] = sum
-			}
+			sum := trace.Entry(byRegion, t.Region)
+			sum.Region = t.Region
 			sum.Requests += t.Requests
 			sum.Time += t.Time
 			for _, p := range t.Parts {
-				sum.Parts = addNamed(sum.Parts, p)
+				i := slices.IndexFunc(sum.Parts, func(q Part) bool { return q.Key == p.Key })
+				if i < 0 {
+					i = len(sum.Parts)
+					sum.Parts = append(sum.Parts, Part{Key: p.Key})
+				}
+				sum.Parts[i].For += p.For
 			}
 			sum.Slowest = append(sum.Slowest, t.Slowest...)
 		}
@@ -272,47 +267,21 @@ func (t *Tail) contrast() Contrast {
 	n := min(max(fewestSlow, t.Requests/100), len(t.Slowest))
 	slow := t.Slowest[:n]
 	c := Contrast{Region: t.Region, Requests: t.Requests, Slowest: n, From: slow[n-1].Time, Examples: slow[:min(n, mostExamples)]}
-	var slowParts []Part
+	ofSlow := map[Key]time.Duration{}
 	var slowTime time.Duration
 	for _, one := range slow {
 		slowTime += one.Time
 		for _, p := range one.Parts {
-			slowParts = addNamed(slowParts, p)
+			ofSlow[p.Key] += p.For
 		}
 	}
 	others := time.Duration(t.Requests - n)
 	c.Slow, c.Typical = slowTime/time.Duration(n), (t.Time-slowTime)/others
 	for _, p := range t.Parts {
-		of := like(slowParts, p)
-		row := ContrastRow{Part: p, Slow: of / time.Duration(n), Typical: (p.For - of) / others}
-		row.For = 0
-		c.Rows = append(c.Rows, row)
+		of := ofSlow[p.Key]
+		c.Rows = append(c.Rows, ContrastRow{Key: p.Key, Slow: of / time.Duration(n), Typical: (p.For - of) / others})
 	}
 	slices.SortStableFunc(c.Rows, func(a, b ContrastRow) int { return cmp.Compare(b.Slow-b.Typical, a.Slow-a.Typical) })
 	c.Rows = c.Rows[:min(len(c.Rows), mostParts)]
 	return c
-}
-
-func addNamed(parts []Part, p Part) []Part {
-	for i := range parts {
-		if parts[i].like(p) {
-			parts[i].For += p.For
-			return parts
-		}
-	}
-	return append(parts, p)
-}
-
-func like(parts []Part, p Part) time.Duration {
-	for _, q := range parts {
-		if q.like(p) {
-			return q.For
-		}
-	}
-	return 0
-}
-
-func (p Part) like(q Part) bool {
-	p.For, q.For = 0, 0
-	return p == q
 }

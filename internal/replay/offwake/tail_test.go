@@ -51,14 +51,14 @@ func TestTail(t *testing.T) {
 		}
 	}
 	c := Contrasts(w.Tails)[0]
-	lock := ContrastRow{Part: Part{In: order, By: job, Kind: Lock, Where: "main.handle:7", ByPlace: "main.sweep:7"}, Slow: 30 * time.Millisecond}
+	lock := ContrastRow{Key: Key{In: order, By: job, Kind: Lock, Where: "main.handle:7", ByPlace: "main.sweep:7"}, Slow: 30 * time.Millisecond}
 	if diff := cmp.Diff(lock, c.Rows[0]); diff != "" {
 		t.Errorf("the first row (-want +got):\n%s", diff)
 	}
 	if c.Slowest != 5 || c.From != 38*time.Millisecond || c.Slow != 38*time.Millisecond || c.Typical != 8*time.Millisecond {
 		t.Errorf("contrast %+v", c)
 	}
-	network := ContrastRow{Part: Part{In: stock, Kind: Network, Where: "main.query:7"}, Slow: 4 * time.Millisecond, Typical: 4 * time.Millisecond}
+	network := ContrastRow{Key: Key{In: stock, Kind: Network, Where: "main.query:7"}, Slow: 4 * time.Millisecond, Typical: 4 * time.Millisecond}
 	found := false
 	for _, row := range c.Rows {
 		found = found || cmp.Equal(row, network)

@@ -16,7 +16,7 @@ type Collections struct {
 	Assists []Assist   // by goroutine, each in order
 }
 
-// An Interval is a stretch of a recording.
+// An Interval is a stretch of a recording, ns on its clock.
 type Interval struct{ From, To int64 }
 
 // An Assist is a stretch in which a goroutine did the collector's work.

@@ -97,6 +97,20 @@ type Event struct {
 	What mark.Op   // of EvOperate alone
 }
 
+// Runs reports whether a goroutine runs from its event on. It is not known where the event leaves
+// that as it is, as marks and samples do.
+func (e *Event) Runs() (runs, known bool) {
+	switch e.Kind {
+	case EvExists:
+		return e.Arg == StateRunning, true
+	case EvStart, EvReturn:
+		return true, true
+	case EvYield, EvWait, EvSyscall, EvEnd:
+		return false, true
+	}
+	return false, false
+}
+
 // A Span is a live region: one start and one end. Either may be outside of the recording. A region
 // of runtime/trace is one without a parent that is no root, so that it is no progress point.
 type Span struct {

@@ -117,22 +117,15 @@ func (r *Recording) running() (total int64) {
 	since := make([]int64, r.Count)
 	on := make([]bool, r.Count)
 	for e := range r.All() {
-		now := on[e.G] // marks, samples and the like leave the state as it is
-		switch e.Kind {
-		case EvExists:
-			now = e.Arg == StateRunning
-		case EvStart, EvReturn:
-			now = true
-		case EvYield, EvWait, EvSyscall, EvEnd:
-			now = false
+		runs, known := e.Runs()
+		if !known || runs == on[e.G] {
+			continue
 		}
-		if on[e.G] && !now {
+		if on[e.G] = runs; runs {
+			since[e.G] = e.At
+		} else {
 			total += e.At - since[e.G]
 		}
-		if now && !on[e.G] {
-			since[e.G] = e.At
-		}
-		on[e.G] = now
 	}
 	// Goroutines that run at the end have no event there.
 	for g, now := range on {

@@ -256,23 +256,7 @@ func (b *Recorder) ObjectOf(key ObjectKey) int32 {
 
 // RegionOf returns the number of a region, a new one where it is met for the first time. A region
 // may have no span: all of them were renamed.
-func (b *Recorder) RegionOf(r Region) int32 {
-	i, ok := b.region[r]
-	if !ok {
-		i = int32(len(b.R.Regions))
-		b.R.Regions = append(b.R.Regions, r)
-		b.region[r] = i
-	}
-	return i
-}
+func (b *Recorder) RegionOf(r Region) int32 { return Intern(b.region, &b.R.Regions, r) }
 
 // PointOf returns the number of a progress point.
-func (b *Recorder) PointOf(name string) int32 {
-	i, ok := b.point[name]
-	if !ok {
-		i = int32(len(b.R.Points))
-		b.R.Points = append(b.R.Points, name)
-		b.point[name] = i
-	}
-	return i
-}
+func (b *Recorder) PointOf(name string) int32 { return Intern(b.point, &b.R.Points, name) }

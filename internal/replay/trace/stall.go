@@ -41,50 +41,37 @@ const (
 	mostStalls = 3
 )
 
-// A Standstill is from one event to the next, ns on the recording's clock.
-type Standstill struct{ From, To int64 }
-
-// Stalls returns the times in which the program stood still, in order; nil if there are none. Time
-// in which no goroutine ran is none, as the program waits then: for timers, the network, or in
-// system calls.
-func (r *Recording) Stalls() []Standstill {
+// Stalls returns the times in which the program stood still, each from one event to the next, in
+// order; nil if there are none. Time in which no goroutine ran is none, as the program waits then:
+// for timers, the network, or in system calls.
+func (r *Recording) Stalls() []Interval {
 	on := make([]bool, r.Count)
 	running := 0
-	set := func(g int32, now bool) {
-		switch {
-		case now && !on[g]:
-			running++
-		case !now && on[g]:
-			running--
-		}
-		on[g] = now
-	}
 	var all []int64
-	var long []Standstill
+	var long []Interval
 	last := r.Start
 	for e := range r.All() {
 		// What ran before this event ran since the one before.
 		if d := e.At - last; d > 0 && running > 0 {
 			all = append(all, d)
 			if d >= leastStall {
-				long = append(long, Standstill{last, e.At})
+				long = append(long, Interval{last, e.At})
 			}
 		}
 		last = max(last, e.At)
-		switch e.Kind {
-		case EvExists:
-			set(e.G, e.Arg == StateRunning)
-		case EvStart, EvReturn:
-			set(e.G, true)
-		case EvYield, EvWait, EvSyscall, EvEnd:
-			set(e.G, false)
+		if runs, known := e.Runs(); known && runs != on[e.G] {
+			if on[e.G] = runs; runs {
+				running++
+			} else {
+				running--
+			}
 		}
 	}
 	if len(long) == 0 || float64(len(long)) > mostStalls*float64(r.End-r.Start)/1e9 {
 		return nil
 	}
 	usual := Nth(all, len(all)*99/100)
-	return slices.DeleteFunc(long, func(g Standstill) bool { return g.To-g.From < stallGaps*usual })
+	return slices.DeleteFunc(long, func(g Interval) bool { return g.To-g.From < stallGaps*usual })
 }
 
 // Moving returns the recording without the time in which the program stood still, nil if there is
@@ -100,7 +87,7 @@ func (r *Recording) Moving() *Recording {
 // without returns the recording as if some of its time had not passed: each event comes earlier by
 // the sum of the gaps before it, which are in order. It copies the events, and shares all else.
 // Waits for timers that ended meanwhile become shorter than the program asked for; stalls are rare.
-func (r *Recording) without(gaps []Standstill) *Recording {
+func (r *Recording) without(gaps []Interval) *Recording {
 	w := *r
 	w.Events = slices.Clone(r.Events)
 	var less int64
