@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -120,21 +121,19 @@ const maxUnruled = 0.1
 // Result sums up the windows so far. It changes nothing in the study, and takes time in proportion
 // to windows times questions.
 func (s *Study) Result() Result {
-	r := Result{Windows: len(s.windows), Length: s.length(), Rests: s.rests()}
+	r := Result{Windows: len(s.windows), Rests: s.rests()}
 	if len(s.windows) == 0 {
 		return r
 	}
 	last := s.windows[len(s.windows)-1]
-	for _, c := range last.checks {
-		r.Checks = append(r.Checks, c)
-	}
-	slices.SortFunc(r.Checks, func(a, b doubt.Check) int {
+	r.Checks = slices.SortedFunc(maps.Values(last.checks), func(a, b doubt.Check) int {
 		return cmp.Or(cmp.Compare(b.Visits, a.Visits), cmp.Compare(a.Point, b.Point))
 	})
 	// A question of any window is answered from all windows that have been asked it.
 	asked := map[question]bool{}
 	for _, w := range s.windows {
 		r.Inferred = r.Inferred || w.stock
+		r.Length += w.length
 		r.Stalled += w.stalled
 		r.Starved += w.Starved / float64(len(s.windows))
 		if w.Length > 0 {

@@ -113,7 +113,7 @@ func (s *Study) simulate(ctx context.Context, w *window, p *model.Program, base 
 		w.asked[a] = true
 		for i := range p.Points {
 			if _, ok := w.checks[p.Points[i].Name]; ok {
-				q := question{region: a.region, speedup: a.speedup, point: p.Points[i].Name}
+				q := question{ask: a, point: p.Points[i].Name}
 				w.sample(q, base, &o, i, d)
 				w.widen(q, base, varied, i, d)
 				for k := range others {

@@ -96,8 +96,13 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 // add simulates a translation with nothing changed, and keeps it if that meets the recording. With
 // most, it bounds answers from above alone.
 func (x *otherWorld) add(other *model.Program, most bool) {
-	if a, ok := alternativeOf(other, x.rec.End-x.rec.Start, most, x.within); ok {
-		x.found = append(x.found, a)
+	// As the program that answers: else the two would differ in this, and not in what is doubted.
+	if known, _ := doubt.ShareConnections(other); known != nil {
+		other = known
+	}
+	d := x.rec.End - x.rec.Start
+	if base := sim.Simulate(other, sim.Change{}, d); doubt.Misses(other, &base, d) <= x.within {
+		x.found = append(x.found, doubt.Alternative{P: other, Base: base, Most: most})
 	}
 }
 
@@ -190,18 +195,6 @@ func (x *otherWorld) unlock() {
 		x.w.ordered = max(x.w.ordered, waited)
 		x.add(plain, true)
 	}
-}
-
-// alternativeOf replays another translation for d ns, and reports whether it meets the recording
-// within this part, at each progress point with visits enough.
-func alternativeOf(other *model.Program, d int64, most bool, within float64) (a doubt.Alternative, ok bool) {
-	// As the program that answers: else the two would differ in this, and not in what is doubted.
-	if known, _ := doubt.ShareConnections(other); known != nil {
-		other = known
-	}
-	base := sim.Simulate(other, sim.Change{}, d)
-	ok = doubt.Misses(other, &base, d) <= within
-	return doubt.Alternative{P: other, Base: base, Most: most}, ok
 }
 
 // unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
@@ -13,9 +14,6 @@ import (
 // two of its visits. Coz (Curtsinger and Berger, 2015) has the program mark them. A recording has
 // those marks, if there are any, and the ends of spans that are requests. Where it has neither, a
 // name makes one: of a span, of a function that goroutines run, or of one that waits.
-
-// Regions returns the regions that were seen, in no order that matters.
-func Regions(r *trace.Recording) []trace.Region { return slices.Clone(r.Regions) }
 
 // Points returns the progress points: what the program counts itself, and the regions whose spans
 // are work that came from outside, since they have no parent in the recording. Names are in order,
@@ -154,12 +152,6 @@ func Countable(r *trace.Recording) []string {
 			}
 		}
 	}
-	names := make([]string, 0, len(visits))
-	for name, n := range visits {
-		if n >= doubt.LeastVisits*doubt.LeastWindows {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(visits[b], visits[a]), cmp.Compare(a, b)) })
-	return names
+	maps.DeleteFunc(visits, func(_ string, n int) bool { return n < doubt.LeastVisits*doubt.LeastWindows })
+	return slices.SortedFunc(maps.Keys(visits), func(a, b string) int { return cmp.Or(cmp.Compare(visits[b], visits[a]), cmp.Compare(a, b)) })
 }

@@ -65,7 +65,7 @@ type judgement struct {
 func (s *Study) judge(q question) judgement {
 	e := judgement{doubts: map[Withheld]int{}}
 	for _, w := range s.windows {
-		if !w.asked[ask{q.region, q.speedup, q.held}] {
+		if !w.asked[q.ask] {
 			continue
 		}
 		e.asked++
@@ -150,12 +150,6 @@ func (e *judgement) windows() (_ []*window, why, withheld Withheld) {
 	return all, e.mostDoubted(), WithheldNone
 }
 
-// near are the deviations of the windows that may answer: at most mostMissed.
-func (e *judgement) near() []float64 {
-	i, _ := slices.BinarySearch(e.deviations, math.Nextafter(mostMissed, 1))
-	return e.deviations[:i]
-}
-
 // mostDoubted is the reason against most windows, what leaves bounds alone before what was missed;
 // none where all are clear, if few. Of reasons against as many windows it is the one that is
 // declared last, so that the answer does not depend on the order of a map.
@@ -187,7 +181,9 @@ func (s *Study) answer(q question) Answer {
 	}
 	windows, why, withheld := e.windows()
 	if why == WithheldDeviation {
-		a.Deviation = cond.Mean(e.near()) // of all together
+		// Of all together that may answer.
+		near, _ := slices.BinarySearch(e.deviations, math.Nextafter(mostMissed, 1))
+		a.Deviation = cond.Mean(e.deviations[:near])
 	}
 	// Samples without a number still show what single windows came to.
 	if a.Withheld = withheld; withheld != WithheldNone {
@@ -359,7 +355,11 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 		t.paused.More = t.paused.More || d.More
 	}
 	// Where all waits are known a program that becomes slower is part of the answer, and no doubt.
-	t.share += w.shareOf(q.region) * visits
+	share, ok := w.shares[q.region]
+	if !ok { // of a region without spans it may be all of the time
+		share = 1
+	}
+	t.share += share * visits
 	if !w.known() {
 		t.harm = max(t.harm, w.harm[q.point])
 	}
@@ -370,25 +370,13 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 	t.base += now * visits
 }
 
-// shareOf is for which part of the window spans of a region were open, all goroutines together; all
-// of it where the region has no spans.
-func (w *window) shareOf(r trace.Region) float64 {
-	if share, ok := w.shares[r]; ok {
-		return share
-	}
-	return 1
-}
-
 // sharesOfRegions returns that of each region, 1.5 where one and a half spans are open on average,
 // and nothing of regions without spans. Spans of which the beginning is not in the recording have
 // been open since before; those without an end are open until the window's. Spans within spans
 // count for both regions, as a span's time is not only its own (TestShares).
 func sharesOfRegions(r *trace.Recording) map[trace.Region]float64 {
 	sums := make([]int64, len(r.Regions)) // ns
-	begun := make([]int64, len(r.Spans))
-	for i := range begun {
-		begun[i] = r.Start
-	}
+	begun := slices.Repeat([]int64{r.Start}, len(r.Spans))
 	ended := make([]bool, len(r.Spans))
 	seen := make([]bool, len(r.Spans))
 	for i := range r.Events {

@@ -191,7 +191,7 @@ func (s *Study) hold(ctx context.Context, w *window, p *model.Program, others []
 				w.heldAs(a, k == 0, &all[k], &o, d)
 			}
 			for point := range w.checks {
-				bound(w.buckets, w, question{region: a.region, speedup: a.speedup, point: point, held: true}, a.speedup)
+				bound(w.buckets, w, question{ask: a, point: point}, a.speedup)
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func (w *window) heldAs(a ask, first bool, by *doubt.Alternative, o *sim.Outcome
 		if _, ok := w.checks[by.P.Points[i].Name]; !ok {
 			continue
 		}
-		q := question{region: a.region, speedup: a.speedup, point: by.P.Points[i].Name, held: a.held}
+		q := question{ask: a, point: by.P.Points[i].Name}
 		if first {
 			w.sample(q, &by.Base, o, i, d)
 			w.reroute(q, by, o, i)

@@ -212,7 +212,7 @@ func TestHarm(t *testing.T) {
 		{0.3, 0, false, WithheldNone}, // what is waited for is known, so that the program does become slower
 	} {
 		region := trace.Region{Scope: "test", Name: "query"}
-		q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
+		q := question{ask: ask{region: region, speedup: 0.5}, point: "done", metric: Throughput}
 		s := &Study{}
 		for range doubt.LeastWindows {
 			s.windows = append(s.windows, &window{

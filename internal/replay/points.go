@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 )
@@ -91,12 +90,4 @@ func (r *Result) Width() float64 {
 		return math.NaN()
 	}
 	return best.Hi - best.Lo
-}
-
-// length returns how long the windows are together.
-func (s *Study) length() (d time.Duration) {
-	for _, w := range s.windows {
-		d += w.length
-	}
-	return d
 }

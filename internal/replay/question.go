@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,11 +74,6 @@ func (q Question) String() string {
 		}
 	}
 	return strings.Join(parts, " and ")
-}
-
-// slows reports whether any region is slower.
-func (q Question) slows() bool {
-	return q.by() < 0
 }
 
 // by is how much faster regions are, of several the most; less than 0 where any is slower.
@@ -179,13 +175,8 @@ func usualQuestions(p *model.Program) []Question {
 			waited[f]++
 		}
 	}
-	frames := make([]trace.Frame, 0, len(waited))
-	for f, n := range waited {
-		if n >= hidden.LeastHandovers {
-			frames = append(frames, f)
-		}
-	}
-	slices.SortFunc(frames, func(a, b trace.Frame) int {
+	maps.DeleteFunc(waited, func(_ trace.Frame, n int64) bool { return n < hidden.LeastHandovers })
+	frames := slices.SortedFunc(maps.Keys(waited), func(a, b trace.Frame) int {
 		return cmp.Or(cmp.Compare(waited[b], waited[a]), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
 	})
 	questions := []Question{{Procs: 2 * p.Rec.Procs}}

@@ -19,8 +19,8 @@ func (s *Study) questions(p *model.Program) []Question {
 	return append(slices.Clip(s.config.Questions), usualQuestions(p)...)
 }
 
-// region is in place of one in the answers to a question, so that one table holds all answers.
-func (q Question) region() trace.Region { return trace.Region{Scope: QuestionScope, Name: q.String()} }
+// ask has a region that stands for the question, so that one table holds all answers.
+func (q Question) ask() ask { return ask{region: trace.Region{Scope: QuestionScope, Name: q.String()}} }
 
 // restructure asks a window about the program built in other ways. All questions are asked of each
 // window: there are few, and an answer has as many windows as there are. Base is the replay of p
@@ -43,8 +43,8 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 		if !ok {
 			continue
 		}
-		region := q.region()
-		w.asked[ask{region, 0, false}] = true
+		a := q.ask()
+		w.asked[a] = true
 		o := sim.Simulate(x, c, d)
 		varied, _ := w.vary(p, x, c, base, &o, d)
 		if q.Procs > 0 && w.Starved > 0 { // other programs may leave other processors alone
@@ -59,7 +59,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 			if _, known := w.checks[name]; !known {
 				continue
 			}
-			asked := question{region: region, point: name}
+			asked := question{ask: a, point: name}
 			w.sample(asked, base, &o, i, d)
 			w.widen(asked, base, varied, i, d)
 			for k := range others {
@@ -81,7 +81,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 func (q Question) bounds(others []doubt.Alternative, d int64) []sim.Outcome {
 	all := make([]sim.Outcome, len(others))
 	for i := range others {
-		if others[i].Most && len(q.Faster) == 0 || others[i].Slower && !q.slows() { // it has no locks, or no ticks
+		if others[i].Most && len(q.Faster) == 0 || others[i].Slower && q.by() >= 0 { // it has no locks, or no ticks
 			continue
 		}
 		if y, c, ok := q.on(others[i].P); ok {

@@ -69,11 +69,11 @@ func TestStampedesWiden(t *testing.T) {
 		q                     question
 		reduction, less, more float64
 	}{
-		{question{region: load, speedup: 0.5}, 0, 0, 0.1},
-		{question{region: use, speedup: 0.5}, 0.5, 0.2, 0},
-		{question{region: use, speedup: 0.9}, 0.9, 0.9, 0},
-		{question{region: use, speedup: 0.1}, -0.1, 0, 0},
-		{question{region: load, speedup: -1}, -0.1, 0.4, 0}, // twice as many join, each for twice as long
+		{question{ask: ask{region: load, speedup: 0.5}}, 0, 0, 0.1},
+		{question{ask: ask{region: use, speedup: 0.5}}, 0.5, 0.2, 0},
+		{question{ask: ask{region: use, speedup: 0.9}}, 0.9, 0.9, 0},
+		{question{ask: ask{region: use, speedup: 0.1}}, -0.1, 0, 0},
+		{question{ask: ask{region: load, speedup: -1}}, -0.1, 0.4, 0}, // twice as many join, each for twice as long
 	} {
 		if less, more := bounds(&s, tt.q, tt.reduction); less != tt.less || more != tt.more {
 			t.Errorf("%s %g faster, %g: %g less and %g more, want %g and %g", tt.q.region, tt.q.speedup, tt.reduction, less, more, tt.less, tt.more)

@@ -131,11 +131,9 @@ type window struct {
 
 // A question is a cell of the table of answers: an ask, and where its effect is looked at.
 type question struct {
-	region  trace.Region
-	speedup float64
-	point   string
-	metric  Metric
-	held    bool // for a part of its own time behind each span, of which speedup is the negative
+	ask
+	point  string
+	metric Metric
 }
 
 // A sample is one window's answer: the mean time between visits or the quantile of durations,
@@ -311,14 +309,14 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 	}
 	for _, q := range s.questions(p) {
 		if _, _, ok := q.on(p); ok {
-			all = append(all, ask{q.region(), 0, false})
+			all = append(all, q.ask())
 		}
 	}
 	for _, a := range all {
 		w.asked[a] = true
 		for i := range p.Points {
 			if _, ok := w.checks[p.Points[i].Name]; ok {
-				w.sample(question{region: a.region, speedup: a.speedup, point: p.Points[i].Name, held: a.held}, base, base, i, p.Rec.End-p.Rec.Start)
+				w.sample(question{ask: a, point: p.Points[i].Name}, base, base, i, p.Rec.End-p.Rec.Start)
 			}
 		}
 	}
@@ -411,21 +409,21 @@ const mostOrdered = 0.1
 // and o without and with it, of d ns. Bounds are none yet: what was booked for the question before
 // is gone. The order of durations in both changes.
 func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
-	strayed := o.Straying(base)
-	broken := o.Broken > base.Broken || stops(base, o, i)
-	q.metric = Throughput
-	w.effects[q] = sample{before: doubt.Period(base.Visits[i], d), after: doubt.Period(o.Visits[i], d), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Visits[i]), strayed: strayed, later: o.Later(base), roused: o.Rousing(base, i), broken: broken}
+	none := math.NaN()
+	x := sample{least: none, most: none, soon: none, late: none, strayed: o.Straying(base), later: o.Later(base), roused: o.Rousing(base, i), broken: o.Broken > base.Broken || stops(base, o, i)}
+	q.metric, x.before, x.after, x.visits = Throughput, doubt.Period(base.Visits[i], d), doubt.Period(o.Visits[i], d), len(base.Visits[i])
+	w.effects[q] = x
 	// What only comes of later wake-ups is bounded by itself, and no contradiction.
-	if x := w.effects[q]; q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.CrowdsOut(base) {
+	if q.speedup > 0 && !x.broken && !math.IsNaN(x.after) && !o.CrowdsOut(base) {
 		w.harm[q.point] = max(w.harm[q.point], -x.reduction()-max(0, o.Lagging(i)-base.Lagging(i))/x.before)
 	}
 	before, after := base.Settled(i), o.Settled(i)
+	x.roused, x.visits = 0, len(base.Durations[i])
 	for _, l := range quantiles {
-		if len(base.Durations[i]) < l.least {
-			continue
+		if x.visits >= l.least {
+			q.metric, x.before, x.after = l.metric, trace.Quantile(before, l.at), trace.Quantile(after, l.at)
+			w.effects[q] = x
 		}
-		q.metric = l.metric
-		w.effects[q] = sample{before: trace.Quantile(before, l.at), after: trace.Quantile(after, l.at), least: math.NaN(), most: math.NaN(), soon: math.NaN(), late: math.NaN(), visits: len(base.Durations[i]), strayed: strayed, later: o.Later(base), broken: broken}
 	}
 }
 

@@ -38,7 +38,7 @@ func TestWindowsLeftOut(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
+				q := question{ask: ask{region: region, speedup: 0.5}, point: "done", metric: Throughput}
 				for _, d := range tc.deviations {
 					s.windows = append(s.windows, &window{
 						checks:  map[string]doubt.Check{"done": {Point: "done", Visits: 100, Period: 1e6, Deviation: d}},
@@ -88,7 +88,7 @@ func TestShares(t *testing.T) {
 // these.
 func TestWindowsOfFewRecordings(t *testing.T) {
 	region := trace.Region{Name: "work"}
-	q := question{region: region, speedup: 0.5, point: "done", metric: Throughput}
+	q := question{ask: ask{region: region, speedup: 0.5}, point: "done", metric: Throughput}
 	width := func(of func(i int) *trace.Origin, missed ...int) float64 {
 		s, err := NewStudy(StudyConfig{})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -35,13 +36,8 @@ func (r *Recording) Waited() []string {
 			waits[fmt.Sprintf("%s:%d", f.Func, f.Line)]++
 		}
 	}
-	names := make([]string, 0, len(waits))
-	for name := range waits {
-		names = append(names, name)
-	}
 	// Equally frequent ones are in the order of the alphabet, so that two runs print the same.
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(waits[b], waits[a]), cmp.Compare(a, b)) })
-	return names
+	return slices.SortedFunc(maps.Keys(waits), func(a, b string) int { return cmp.Or(cmp.Compare(waits[b], waits[a]), cmp.Compare(a, b)) })
 }
 
 // A Recording is what the goroutines of a program did in a window: when each ran, waited, for what,

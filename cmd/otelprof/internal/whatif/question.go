@@ -112,13 +112,12 @@ func (a asked) all(rec *trace.Recording, speedups []float64) ([]replay.Question,
 }
 
 func speedupsOf(rec *trace.Recording, names []string, by float64) (q replay.Question, err error) {
-	regions := replay.Regions(rec)
 	for _, name := range names {
-		i := slices.IndexFunc(regions, func(r trace.Region) bool { return r.Name == name })
+		i := slices.IndexFunc(rec.Regions, func(r trace.Region) bool { return r.Name == name })
 		if i < 0 {
 			return q, fmt.Errorf("region %q: must be one of %s", name, some(regionNames(rec)))
 		}
-		q.Faster = append(q.Faster, replay.Speedup{Region: regions[i], By: by})
+		q.Faster = append(q.Faster, replay.Speedup{Region: rec.Regions[i], By: by})
 	}
 	return q, nil
 }

@@ -117,7 +117,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		if w.progress != "" {
 			answerable = append(answerable, answerableOf(rec)...)
 		}
-		found = found || slices.ContainsFunc(replay.Regions(rec), func(r trace.Region) bool { return w.asksAbout(r) })
+		found = found || slices.ContainsFunc(rec.Regions, func(r trace.Region) bool { return w.asksAbout(r) })
 		for _, window := range rec.Split(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
@@ -213,7 +213,7 @@ func answerableOf(rec *trace.Recording) []string {
 }
 
 func regionNames(rec *trace.Recording) (names []string) {
-	for _, r := range replay.Regions(rec) {
+	for _, r := range rec.Regions {
 		names = append(names, r.Name)
 	}
 	slices.Sort(names)
