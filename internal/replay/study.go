@@ -210,7 +210,9 @@ func (s *Study) Add(ctx context.Context, rec *trace.Recording) (err error) {
 func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, error) {
 	rec.Without = s.config.Without
 	w := &window{origin: rec.Origin, stock: !rec.Operated(), length: time.Duration(rec.End - rec.Start), checks: map[string]doubt.Check{}, effects: map[question]sample{}, harm: map[string]float64{}, asked: map[ask]bool{}, clock: rec.ClockError()}
-	if !telling(rec) {
+	// Where each request has a name of its own no progress point has visits enough for an answer,
+	// and what would be computed is not asked for (TestAnalysisOfNamesThatDoNotComeAgain).
+	if Visits(rec) < doubt.LeastVisits {
 		w.Conditions = rec.Conditions
 		return w, nil
 	}
@@ -320,15 +322,6 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 			}
 		}
 	}
-}
-
-// telling reports whether any progress point has visits enough for an answer. Where each request
-// has a name of its own, none has, and all that would be computed is not asked for
-// (TestAnalysisOfNamesThatDoNotComeAgain).
-func telling(r *trace.Recording) bool {
-	p := model.Program{Rec: r}
-	p.FindPoints()
-	return slices.ContainsFunc(p.Recorded(), func(v []int64) bool { return len(v) >= doubt.LeastVisits })
 }
 
 // faithful translates a recording so that the replay of nothing changed meets it as well as can be:

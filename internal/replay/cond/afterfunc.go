@@ -6,7 +6,6 @@ import (
 
 	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/model"
-	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // Coalescing by a timer: requests are gathered for some time and then dealt with together. The
@@ -267,22 +266,11 @@ const (
 	LeastShare     = 0.01
 )
 
-// Visit returns the progress point that an op visits, none if it does not.
-func Visit(p *model.Program, o *model.Op) int32 {
-	switch o.Kind {
-	case model.OpVisit:
-		return o.Arg
-	case model.OpClose:
-		return p.PointOf[o.Arg]
-	}
-	return trace.None
-}
-
 // Visits notes which progress points a goroutine visits: it sets elements of points, and clears
 // none.
 func Visits(p *model.Program, list int32, points []bool) {
 	for k := range p.Lists[list].Ops {
-		if point := Visit(p, &p.Lists[list].Ops[k]); point >= 0 {
+		if point := p.Visit(&p.Lists[list].Ops[k]); point >= 0 {
 			points[point] = true
 		}
 	}

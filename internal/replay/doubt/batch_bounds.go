@@ -36,9 +36,6 @@ type waker struct {
 
 // end books the batch that is let go on now, a size for each place.
 func (w *waker) end() {
-	if len(w.sizes) == 0 {
-		return
-	}
 	for site, n := range w.sizes {
 		if w.all[site] == nil {
 			w.all[site] = map[int]int{}
@@ -85,22 +82,11 @@ func Batched(p *model.Program) map[string]bool {
 
 // follow notes the waits and visits of a goroutine.
 func (b *batching) follow(e *trace.Event) {
-	switch e.Kind {
-	case trace.EvWait:
+	if e.Kind == trace.EvWait {
 		b.waits[e.G] = batchWait{b.of[e.Site], e.Arg}
-	case trace.EvVisit:
-		b.visit(e.G, e.Ref)
-	case trace.EvClose:
-		if point := b.p.PointOf[e.Ref]; point >= 0 {
-			b.visit(e.G, point)
-		}
 	}
-}
-
-// visit notes a progress point of a goroutine, once.
-func (b *batching) visit(g, point int32) {
-	if !slices.Contains(b.visits[g], point) {
-		b.visits[g] = append(b.visits[g], point)
+	if point := b.p.VisitAt(e); point >= 0 && !slices.Contains(b.visits[e.G], point) {
+		b.visits[e.G] = append(b.visits[e.G], point)
 	}
 }
 

@@ -81,10 +81,10 @@ func Misses(p *model.Program, o *sim.Outcome, d int64) float64 {
 	worst := 0.0
 	for i, v := range p.Recorded() {
 		if c := CheckPoint("", v, o.Visits[i], o.Stuck, d); c.Visits >= LeastVisits {
-			if c.Stuck || math.IsNaN(c.Deviation) {
+			if c.Stuck {
 				return math.Inf(1)
 			}
-			worst = max(worst, math.Abs(c.Deviation))
+			worst = max(worst, c.Miss())
 		}
 	}
 	return worst

@@ -101,7 +101,7 @@ func Pauses(p *model.Program) map[string]Delay {
 			break
 		}
 		u.legs(legs, int32(i), func(o *model.Op) int32 {
-			if point := cond.Visit(p, o); point >= 0 && delayed[point] {
+			if point := p.Visit(o); point >= 0 && delayed[point] {
 				return point
 			}
 			return trace.None
@@ -136,16 +136,7 @@ func (u *pauser) findOwn() {
 // has reports whether a goroutine has pauses, or starts goroutines that have some. The legs of
 // others have none.
 func (u *pauser) has(list int32) bool {
-	if u.all[list] != nil {
-		return true
-	}
-	ops := u.p.Lists[list].Ops
-	for k := range ops {
-		if o := &ops[k]; o.Kind == model.OpSpawn && u.own[o.Arg] != nil {
-			return true
-		}
-	}
-	return false
+	return u.all[list] != nil || slices.ContainsFunc(u.p.Lists[list].Ops, func(o model.Op) bool { return o.Kind == model.OpSpawn && u.own[o.Arg] != nil })
 }
 
 // mayPause reports whether a goroutine waits for a timer for long.

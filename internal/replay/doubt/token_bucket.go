@@ -247,23 +247,17 @@ func dependOn(p *model.Program, rec *trace.Recording, drips []int32) map[int32]i
 	waits := make([]int32, rec.Count) // sites
 	visits := make([]int, len(p.Points))
 	points := map[int32][]int32{}
-	visit := func(g, point int32) {
-		visits[point]++
-		if e := (edge{g, ^point}); !seen[e] {
-			seen[e] = true
-			points[g] = append(points[g], point)
-		}
-	}
 	for e := range rec.All() {
+		if point := p.VisitAt(e); point >= 0 {
+			visits[point]++
+			if x := (edge{e.G, ^point}); !seen[x] {
+				seen[x] = true
+				points[e.G] = append(points[e.G], point)
+			}
+		}
 		switch e.Kind {
 		case trace.EvExists, trace.EvWait:
 			waits[e.G] = e.Site
-		case trace.EvVisit:
-			visit(e.G, e.Ref)
-		case trace.EvClose:
-			if point := p.PointOf[e.Ref]; point >= 0 {
-				visit(e.G, point)
-			}
 		case trace.EvCreate, trace.EvReady:
 			x := edge{e.By, e.G}
 			if e.By < 0 || seen[x] || e.Kind == trace.EvReady && rec.Sites[waits[e.G]].Excludes() {

@@ -42,7 +42,7 @@ func Undecided(p *model.Program) map[string]float64 {
 		l := &p.Lists[i]
 		points := map[int32]bool{}
 		for k := range l.Ops {
-			if point := cond.Visit(p, &l.Ops[k]); point >= 0 {
+			if point := p.Visit(&l.Ops[k]); point >= 0 {
 				points[point] = true
 			}
 		}

@@ -49,7 +49,6 @@ func findChoices(p *model.Program) {
 		return
 	}
 	sends := p.SentTo()
-	var together [][]int32
 	for i := range p.Lists {
 		l := &p.Lists[i]
 		several := p.TakenAmongOthers(l, sends)
@@ -85,10 +84,7 @@ func findChoices(p *model.Program) {
 		note(p.Several, several, p.Stations[l.Station].Objects)
 	}
 	p.Choices, p.Statements = nil, nil
-	for i := range p.Stations {
-		together = append(together, p.Stations[i].Objects)
-	}
-	prefer(p, together)
+	prefer(p)
 }
 
 // note adds objects to a set, but for some.
@@ -243,27 +239,17 @@ func casesOf(c *model.Choice, p *model.Program, begins *model.Op, sends, gives m
 	add(c.Object)
 }
 
-// remember finds what the goroutine received right before a choice, the latest first, up to
-// model.MostPast receives or timers in a row. Computing between them is passed over: a batch may be
-// looked at as it grows. The key has one letter for each, r for an element and t for a timer.
+// remember finds what the goroutine received right before a choice. The key has one letter for
+// each, r for an element and t for a timer.
 func remember(c *model.Choice, p *model.Program) {
 	l := &p.Lists[c.List]
-	for k := c.Op - 1; k >= 0 && len(c.Past) < model.MostPast; k-- {
-		switch o := &l.Ops[k]; {
-		case o.Kind == model.OpRun || o.Kind == model.OpChoose:
-			continue
-		case o.Kind == model.OpReceive, o.Kind == model.OpOut && l.Chooses(int(k)):
-			c.Past = append(c.Past, k)
-			if o.Kind == model.OpReceive {
-				c.Key += "r"
-			} else {
-				c.Key += "t"
-			}
-			continue
+	c.Past = l.Past(int(c.Op))
+	for _, k := range c.Past {
+		if l.Ops[k].Kind == model.OpReceive {
+			c.Key += "r"
+		} else {
+			c.Key += "t"
 		}
-		// Anything else ends the row: what the goroutine did before does not matter to where it
-		// goes on.
-		break
 	}
 }
 

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
@@ -199,16 +200,7 @@ func loopAt(p *model.Program, l *model.List, may func(o *model.Op) bool) {
 
 // Less orders anchors. The order has no meaning but to be the same each time.
 func Less(a, b cond.Anchor) bool {
-	if a.Kind != b.Kind {
-		return a.Kind < b.Kind
-	}
-	if a.Arg != b.Arg {
-		return a.Arg < b.Arg
-	}
-	if a.Set != b.Set {
-		return a.Set < b.Set
-	}
-	return a.Site < b.Site
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Arg, b.Arg), cmp.Compare(a.Set, b.Set), cmp.Compare(a.Site, b.Site)) < 0
 }
 
 // complete has the list begin anew before it starts goroutines that had not come to their end when

@@ -246,10 +246,9 @@ func (c *connector) answer(client, server int) {
 		case o.Kind == model.OpOut && o.Reason == trace.WaitNetwork:
 			c.join(c.before(opened, closed, o.At), model.Place{List: from.List, Op: k})
 			return
-		case o.Kind == model.OpWait || o.Kind == model.OpReceive && !o.Head:
-			if o.Kind == model.OpReceive {
-				return
-			}
+		case o.Kind == model.OpReceive && !o.Head:
+			return
+		case o.Kind == model.OpWait:
 			w := c.wakers[o.Arg]
 			if w.List < 0 {
 				return

@@ -38,13 +38,12 @@ const (
 	markedWithin = 20_000
 )
 
-// prefer finds the preferences among channels that one select statement receives from. Together has
-// the channels of each such statement. Sends and receives must still have in D when they began, and
-// objects what they held at first. It sets p.Preferences, for ordered pairs; pairs with too few
-// cases, or without a preference, have none. For each pair it takes as many searches as elements
-// were taken.
-func prefer(p *model.Program, together [][]int32) {
-	flows := flowsOf(p, together)
+// prefer finds the preferences among channels that one select statement receives from: those of a
+// station. Sends and receives must still have in D when they began, and objects what they held at
+// first. It sets p.Preferences, for ordered pairs; pairs with too few cases, or without a preference,
+// have none. For each pair it takes as many searches as elements were taken.
+func prefer(p *model.Program) {
+	flows := flowsOf(p)
 	// Until is how many of the times, which are in order, are not later than a time.
 	until := func(times []int64, at int64) int {
 		n, _ := slices.BinarySearchFunc(times, at, func(t, at int64) int { return cmp.Or(cmp.Compare(t, at), -1) })
@@ -61,9 +60,9 @@ func prefer(p *model.Program, together [][]int32) {
 		return n
 	}
 	p.Preferences = map[model.Preference]bool{}
-	for _, objects := range together {
-		for i, first := range objects {
-			for _, second := range objects[i+1:] {
+	for _, s := range p.Stations {
+		for i, first := range s.Objects {
+			for _, second := range s.Objects[i+1:] {
 				a, b := both(first, second), both(second, first)
 				switch {
 				case a+b < leastBoth:
@@ -81,12 +80,12 @@ func prefer(p *model.Program, together [][]int32) {
 // did not wait.
 type flow struct{ sends, receives, taken []int64 }
 
-// flowsOf returns the flows of channels. A receive without a wait has chosen; one that waited took
-// what came first.
-func flowsOf(p *model.Program, together [][]int32) map[int32]*flow {
+// flowsOf returns the flows of stations' channels. A receive without a wait has chosen; one that
+// waited took what came first.
+func flowsOf(p *model.Program) map[int32]*flow {
 	flows := map[int32]*flow{}
-	for _, objects := range together {
-		for _, object := range objects {
+	for _, s := range p.Stations {
+		for _, object := range s.Objects {
 			flows[object] = &flow{}
 		}
 	}

@@ -96,7 +96,8 @@ const (
 func NewBuilder(rec *trace.Recording) *Builder {
 	n := int(rec.Count)
 	b := &Builder{
-		P: &Program{Rec: rec, Lists: make([]List, n), Sets: [][]int32{nil}, Segments: make([]Place, 1), Stations: make([]Station, 1)}, G: make([]follower, n),
+		P:       &Program{Rec: rec, Lists: slices.Repeat([]List{{Serves: -1}}, n), Sets: [][]int32{nil}, Segments: make([]Place, 1), Stations: make([]Station, 1)},
+		G:       slices.Repeat([]follower{{open: -1, woken: -1, since: rec.Start, p: -1, readyP: -1, first: true}}, n),
 		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, within: map[nesting]uint16{}, owner: slices.Repeat([]int32{-1}, len(rec.Spans)),
 		classes: trace.BySite(rec.Sites, trace.Classify),
 	}
@@ -107,10 +108,6 @@ func NewBuilder(rec *trace.Recording) *Builder {
 	b.fillers = fillers(rec)
 	for i, n := range opsOf(rec) {
 		b.P.Lists[i].Ops = make([]Op, 0, n)
-	}
-	for i := range b.G {
-		b.P.Lists[i].Serves = -1
-		b.G[i] = follower{open: -1, woken: -1, since: rec.Start, p: -1, readyP: -1, first: true}
 	}
 	return b
 }

@@ -232,9 +232,30 @@ func (p *Program) FindPoints() {
 	}
 }
 
-// IsVisit reports whether an op is a visit of a progress point, or the end of a span that is one.
-func (p *Program) IsVisit(o *Op) bool {
-	return o.Kind == OpVisit || o.Kind == OpClose && p.PointOf[o.Arg] >= 0
+// Visit returns the progress point that an op visits, be it by the end of a span; none if it does
+// not.
+func (p *Program) Visit(o *Op) int32 {
+	switch o.Kind {
+	case OpVisit:
+		return o.Arg
+	case OpClose:
+		return p.PointOf[o.Arg]
+	}
+	return trace.None
+}
+
+// IsVisit reports whether an op visits a progress point.
+func (p *Program) IsVisit(o *Op) bool { return p.Visit(o) >= 0 }
+
+// VisitAt is Visit of an event.
+func (p *Program) VisitAt(e *trace.Event) int32 {
+	switch e.Kind {
+	case trace.EvVisit:
+		return e.Ref
+	case trace.EvClose:
+		return p.PointOf[e.Ref]
+	}
+	return trace.None
 }
 
 // Recorded returns when each progress point was visited, by point and in order of time, ns since
@@ -244,14 +265,7 @@ func (p *Program) Recorded() [][]int64 {
 	if p.visited == nil {
 		p.visited = make([][]int64, len(p.Points))
 		for e := range p.Rec.All() {
-			k := int32(-1)
-			switch e.Kind {
-			case trace.EvVisit:
-				k = e.Ref
-			case trace.EvClose:
-				k = p.PointOf[e.Ref]
-			}
-			if k >= 0 {
+			if k := p.VisitAt(e); k >= 0 {
 				p.visited[k] = append(p.visited[k], e.At-p.Rec.Start)
 			}
 		}

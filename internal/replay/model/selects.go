@@ -39,11 +39,14 @@ func (p *Program) SentTo() map[int32]bool {
 // goroutine has a plain receive, too, that never had to wait, that is taken for a select statement;
 // its outcome stays what it was unless another case is ready first.
 func (p *Program) Unwaited(l *List, sends map[int32]bool) {
-	type way struct{ object, nth int32 }
+	type way struct {
+		object int32
+		nth    int
+	}
 	chosen, plain := map[way]bool{}, map[way]bool{}
 	for k := range l.Ops {
 		if o := &l.Ops[k]; o.Kind == OpReceive && o.Site != 0 {
-			if x := (way{o.Arg, l.row(k)}); l.Chooses(k) {
+			if x := (way{o.Arg, len(l.Past(k))}); l.Chooses(k) {
 				chosen[x] = true
 			} else {
 				plain[x] = true
@@ -56,7 +59,7 @@ func (p *Program) Unwaited(l *List, sends map[int32]bool) {
 	ops := make([]Op, 0, len(l.Ops)+len(l.Ops)/8)
 	for k, o := range l.Ops {
 		if o.Kind == OpReceive && o.Site == 0 && sends[o.Arg] && !l.Chooses(k) {
-			if x := (way{o.Arg, l.row(k)}); chosen[x] && !plain[x] {
+			if x := (way{o.Arg, len(l.Past(k))}); chosen[x] && !plain[x] {
 				begins := o
 				begins.Kind, begins.Arg, begins.D = OpChoose, trace.None, 0
 				ops = append(ops, begins)
@@ -67,19 +70,20 @@ func (p *Program) Unwaited(l *List, sends map[int32]bool) {
 	l.Ops = ops
 }
 
-// row returns how many receives in a row come right before op k, and waits for timers of select
-// statements, at most MostPast.
-func (l *List) row(k int) (n int32) {
-	for k--; k >= 0 && n < MostPast; k-- {
+// Past returns the receives that come in a row right before op k, and the waits for timers of
+// select statements, the latest first, at most MostPast. Computing between them is passed over: a
+// batch may be looked at as it grows.
+func (l *List) Past(k int) (past []int32) {
+	for k--; k >= 0 && len(past) < MostPast; k-- {
 		switch o := &l.Ops[k]; {
 		case o.Kind == OpRun || o.Kind == OpChoose:
 		case o.Kind == OpReceive, o.Kind == OpOut && l.Chooses(k):
-			n++
-		default:
-			return n
+			past = append(past, int32(k))
+		default: // what the goroutine did before does not matter to where it goes on
+			return past
 		}
 	}
-	return n
+	return past
 }
 
 // Chooses reports whether op k ends a select statement: one begins before it, and nothing but a

@@ -87,7 +87,7 @@ func (b *Builder) over(l *List) {
 			continue
 		}
 		if (o.Kind == OpSend || o.Kind == OpReceive) && o.D == o.At && b.P.Objects[o.Arg].Capacity == 0 && !l.wakesAfter(k) {
-			*o = Op{Kind: OpRun, At: o.At, Set: o.Set, Free: o.Free, Loose: o.Loose}
+			o.Pass()
 		}
 		return
 	}
@@ -169,20 +169,17 @@ func (l *List) after(i int) int {
 // Only the next op that is more than computing or a wake-up counts, so that a wake-up of something
 // else in between leaves it unknown.
 func (b *Builder) belongs(at Place) *Op {
-	ops := b.P.Lists[at.List].Ops
-	woken := ops[at.Op].At
-	for k := at.Op + 1; int(k) < len(ops); k++ {
-		o := &ops[k]
-		if o.Kind == OpRun || o.Kind == OpWake {
-			continue
-		}
-		if (o.Kind == OpSend || o.Kind == OpReceive) && o.D <= woken { // it has two marks
-			return o
-		}
-		break
+	l := &b.P.Lists[at.List]
+	woken := l.Ops[at.Op].At
+	var next *Op
+	if n := l.after(int(at.Op)); n > 0 {
+		next = &l.Ops[n]
+	}
+	if next != nil && (next.Kind == OpSend || next.Kind == OpReceive) && next.D <= woken { // it has two marks
+		return next
 	}
 	for k := at.Op - 1; k >= 0; k-- {
-		o := &ops[k]
+		o := &l.Ops[k]
 		if o.Kind == OpRun || o.Kind == OpWake {
 			continue
 		}
@@ -199,15 +196,8 @@ func (b *Builder) belongs(at Place) *Op {
 		}
 		break
 	}
-	for k := at.Op + 1; int(k) < len(ops); k++ {
-		o := &ops[k]
-		if o.Kind == OpRun || o.Kind == OpWake {
-			continue
-		}
-		if o.Kind == OpReceive && o.D-woken <= Near { // marked behind
-			return o
-		}
-		break
+	if next != nil && next.Kind == OpReceive && next.D-woken <= Near { // marked behind
+		return next
 	}
 	return nil
 }

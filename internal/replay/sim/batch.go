@@ -107,7 +107,5 @@ func (s *Simulation) takeBatch(b *object, i int32, o *instruction) bool {
 // batcher does behind it takes its own time again.
 func (s *Simulation) answerBatch(b *object, i, proc int32) {
 	s.runners[i].batch = 0
-	for b.elements.len() > 0 {
-		s.grant(b.elements.pop(), proc)
-	}
+	s.grantAll(&b.elements, proc)
 }

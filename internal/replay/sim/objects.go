@@ -136,9 +136,7 @@ func (s *Simulation) add(b *object, d, proc int32) {
 	b.count += d
 	if b.count <= 0 {
 		b.count = 0
-		for b.queue.len() > 0 {
-			s.grant(b.queue.pop(), proc)
-		}
+		s.grantAll(&b.queue, proc)
 	}
 }
 
@@ -231,6 +229,13 @@ func (s *Simulation) grant(i, proc int32) {
 	s.ready(i, proc)
 }
 
+// grantAll gives the runners of a queue what they wait for, in order.
+func (s *Simulation) grantAll(q *queue, proc int32) {
+	for q.len() > 0 {
+		s.grant(q.pop(), proc)
+	}
+}
+
 // meet has the last goroutine that arrives let the others go on (a barrier, bulk-synchronous
 // steps), and reports whether the runner is that one. A round takes as long as its slowest
 // goroutine, so that it brings nothing to make another one faster. Package cond finds it (meets).
@@ -240,9 +245,7 @@ func (s *Simulation) meet(b *object, i, proc int32) bool {
 		return false
 	}
 	b.count = 0
-	for b.queue.len() > 0 {
-		s.grant(b.queue.pop(), proc)
-	}
+	s.grantAll(&b.queue, proc)
 	return true
 }
 

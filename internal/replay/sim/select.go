@@ -174,13 +174,12 @@ func examples(p *model.Program, i, object int32) []int32 {
 // examples returns the same, which compile has looked up before, as a simulation asks each time
 // that it comes to a statement. It is linear in the cases.
 func (x *executable) examples(p *model.Program, i, object int32) []int32 {
-	all := x.likes[x.likeOf[i]:]
-	for k, other := range p.Choices[i].Cases {
-		if other == object {
-			return all[k]
-		}
+	cases := p.Choices[i].Cases
+	k := slices.Index(cases, object)
+	if k < 0 { // a timer
+		k = len(cases)
 	}
-	return all[len(p.Choices[i].Cases)] // a timer
+	return x.likes[x.likeOf[i]:][k]
 }
 
 // goesOn reports whether it is known what a goroutine does if a choice ends by an object, or a

@@ -57,9 +57,7 @@ func (s *Simulation) fill(i, proc int32, o *instruction) {
 	r := &s.runners[i]
 	b := &s.objects[o.arg]
 	b.held, b.count, b.since = false, b.cap, s.now
-	for b.queue.len() > 0 {
-		s.grant(b.queue.pop(), proc)
-	}
+	s.grantAll(&b.queue, proc)
 	switch {
 	case r.borrows:
 		r.borrows, r.pc = false, r.home

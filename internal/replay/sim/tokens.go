@@ -109,25 +109,18 @@ func (s *Simulation) breakReceive() {
 // lets go on comes here a second time, granted, and goes on behind the op.
 func (s *Simulation) await(i int32, o *instruction) bool {
 	r := &s.runners[i]
-	if r.granted {
-		r.granted = false
-		r.pc++
-		return true
-	}
-	if s.skips(o) {
-		r.pc++
-		return true
-	}
-	t := &s.tokens[o.arg]
-	if *t > 0 {
+	if !r.granted && !s.skips(o) {
+		t := &s.tokens[o.arg]
+		if *t <= 0 {
+			r.next, r.late = t.waits(), int64(o.late)
+			*t = waitedBy(i)
+			return false
+		}
 		*t--
-		r.pc++
-		return true
 	}
-	r.next = t.waits()
-	r.late = int64(o.late)
-	*t = waitedBy(i)
-	return false
+	r.granted = false
+	r.pc++
+	return true
 }
 
 // after returns a token as it is without the first runner that waits for it.
@@ -142,19 +135,12 @@ func (s *Simulation) after(first int32) token {
 // one that comes. Where none will come (skips) it is not given, so that it is not there too early
 // in a later round.
 func (s *Simulation) wake(i, proc int32, o *instruction) {
-	r := &s.runners[i]
 	t := &s.tokens[o.arg]
 	if w := t.waits(); w >= 0 {
 		*t = s.after(w)
-		s.runners[w].granted = true
-		s.ready(w, proc)
-		r.pc++
-		return
+		s.grant(w, proc)
+	} else if !s.skips(o) {
+		*t++
 	}
-	if s.skips(o) {
-		r.pc++
-		return
-	}
-	*t++
-	r.pc++
+	s.runners[i].pc++
 }
