@@ -34,20 +34,20 @@ import (
 type called struct {
 	list    int32
 	at      int64
-	answers []answering // in the order in which the waits began
+	answers []model.Handover // in the order in which the waits began
 }
 
 // delay returns how long after the first wait it was called, ns: for how long the timer was set,
 // and how late it was.
-func (c *called) delay() int64 { return c.at - c.answers[0].from }
+func (c *called) delay() int64 { return c.at - c.answers[0].From }
 
 // first returns the op that ends the first wait. The order of answers is that of the waits, not of
 // the wake-ups: closing a channel wakes all in an order of the runtime's (runtime/chan.go,
 // closechan).
 func (c *called) first() model.Place {
-	first := c.answers[0].wake
+	first := c.answers[0].Waker
 	for _, a := range c.answers {
-		first.Op = min(first.Op, a.wake.Op)
+		first.Op = min(first.Op, a.Waker.Op)
 	}
 	return first
 }
@@ -55,37 +55,37 @@ func (c *called) first() model.Place {
 // whole reports whether all of it is in the recording: its end, and the beginning of its first
 // wait.
 func whole(p *model.Program, c *called) bool {
-	return p.Lists[c.list].Ended && len(c.answers) > 0 && c.answers[0].from > p.Rec.Start
+	return p.Lists[c.list].Ended && len(c.answers) > 0 && c.answers[0].From > p.Rec.Start
 }
 
 // gatherings has the first goroutine that waits for a timer's call set that timer, where calls
 // follow the rule. Functions are distinguished by where they begin; all is as answerings returns
 // it.
-func gatherings(b *model.Builder, all []answering, edits map[int32]*Edit) {
+func gatherings(b *model.Builder, all []model.Handover, edits map[int32]*Edit) {
 	p := b.P
 	of := UsedAt(p)
 	// How often goroutines wait at each place, and which waits each goroutine ended.
-	by, waits := map[int32][]answering{}, map[int32]int{} // by list, and by site
+	by, waits := map[int32][]model.Handover{}, map[int32]int{} // by list, and by site
 	for _, a := range all {
-		by[a.wake.List] = append(by[a.wake.List], a)
-		waits[of[p.SiteOf(a.wait)]]++
+		by[a.Waker.List] = append(by[a.Waker.List], a)
+		waits[of[p.SiteOf(a.Waiter)]]++
 	}
 	for _, group := range calledLists(p) {
 		answers := map[int32]int{} // by site
 		for _, l := range group {
 			for _, a := range by[l] {
-				answers[of[p.SiteOf(a.wait)]]++
+				answers[of[p.SiteOf(a.Waiter)]]++
 			}
 		}
 		// Only places count where nothing but these calls ends waits. At others, where a full batch
 		// is flushed at once, for example, the waits are not decided anew, but doubted.
 		calls, each := make([]called, len(group)), make([]called, len(group))
 		for i, l := range group {
-			slices.SortStableFunc(by[l], func(a, b answering) int { return cmp.Compare(a.from, b.from) })
+			slices.SortStableFunc(by[l], func(a, b model.Handover) int { return cmp.Compare(a.From, b.From) })
 			each[i] = called{list: l, at: p.Lists[l].Created, answers: by[l]}
 			calls[i] = each[i]
-			calls[i].answers = slices.DeleteFunc(slices.Clone(by[l]), func(a answering) bool { // others end such waits, too
-				site := of[p.SiteOf(a.wait)]
+			calls[i].answers = slices.DeleteFunc(slices.Clone(by[l]), func(a model.Handover) bool { // others end such waits, too
+				site := of[p.SiteOf(a.Waiter)]
 				return answers[site] < waits[site]
 			})
 		}
@@ -161,7 +161,7 @@ func gathers(p *model.Program, calls []called) bool {
 			good++
 		}
 		for _, a := range c.answers {
-			if before-taking <= a.from && a.from <= c.at+taking {
+			if before-taking <= a.From && a.From <= c.at+taking {
 				good++
 			}
 		}
@@ -178,7 +178,7 @@ func gathers(p *model.Program, calls []called) bool {
 func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]*Edit) {
 	p := b.P
 	all = slices.DeleteFunc(slices.Clone(all), func(c called) bool { return !whole(p, &c) })
-	due := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: model.Unlimited, Site: p.SiteOf(all[0].answers[0].wait)})
+	due := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: model.Unlimited, Site: p.SiteOf(all[0].answers[0].Waiter)})
 	p.Inferred = p.Inferred || !p.Rec.Told
 	if p.Calls == nil {
 		p.Calls = map[int32]*model.Calls{}
@@ -212,7 +212,7 @@ func uncalled(b *model.Builder, calls []called) {
 	for i := range calls {
 		times = append(times, calls[i].at)
 		for _, a := range calls[i].answers {
-			lengths = append(lengths, float64(a.at-a.from))
+			lengths = append(lengths, float64(a.At-a.From))
 		}
 	}
 	if len(lengths) == 0 {
@@ -228,7 +228,7 @@ func uncalled(b *model.Builder, calls []called) {
 	}
 	for i := range calls {
 		for _, a := range calls[i].answers {
-			p.UncalledFor[a.wait.List] += a.at - a.from
+			p.UncalledFor[a.Waiter.List] += a.At - a.From
 		}
 	}
 }

@@ -47,18 +47,11 @@ const (
 	taking = 100_000
 )
 
-// An answering is a wait that a batcher ended: the wait and the wake-up, and when the wait began
-// and ended, ns of the recording's clock.
-type answering struct {
-	wait, wake model.Place
-	from, at   int64
-}
-
 // A lot is a batch.
 type lot struct {
-	answers []answering // in the order in which they were given
-	idle    []int       // ops: waits for requests, before the work
-	start   int64       // when the work began, ns; 0 of the first round
+	answers []model.Handover // in the order in which they were given
+	idle    []int            // ops: waits for requests, before the work
+	start   int64            // when the work began, ns; 0 of the first round
 }
 
 // A batcher answers all goroutines that wait at one place.
@@ -94,24 +87,24 @@ func Batches(b *model.Builder) {
 // findBatchers returns the goroutines whose rounds follow the rule. It notes their sites in ByRule,
 // and in Uneven sites of batchers that fit but for how long they take. All is as answerings returns
 // it.
-func findBatchers(p *model.Program, all []answering) []*batcher {
+func findBatchers(p *model.Program, all []model.Handover) []*batcher {
 	of := UsedAt(p)
 	type end struct{ site, list int32 }
 	waits := map[end]int{} // how many each goroutine has there
-	at := func(i int32) int32 { return of[p.SiteOf(all[i].wait)] }
+	at := func(i int32) int32 { return of[p.SiteOf(all[i].Waiter)] }
 	for i := range all {
-		waits[end{at(int32(i)), all[i].wait.List}]++
+		waits[end{at(int32(i)), all[i].Waiter.List}]++
 	}
 	// A batcher is a goroutine that ends waits at one place of the code: a client comes there each
 	// time, and one of two places is another kind of request.
 	var found []*batcher
-	for _, group := range model.Grouped(len(all), func(i int32) end { return end{at(i), all[i].wake.List} }) {
+	for _, group := range model.Grouped(len(all), func(i int32) end { return end{at(i), all[i].Waker.List} }) {
 		site := at(group[0])
-		x := &batcher{list: all[group[0]].wake.List, waits: map[int32]bool{}, channel: trace.None}
-		answers := make([]answering, len(group))
+		x := &batcher{list: all[group[0]].Waker.List, waits: map[int32]bool{}, channel: trace.None}
+		answers := make([]model.Handover, len(group))
 		for k, i := range group {
 			answers[k] = all[i]
-			x.waits[all[i].wait.List] = true
+			x.waits[all[i].Waiter.List] = true
 		}
 		// Of clients, all waits there must be ended by it: with two batchers at one queue, which
 		// one takes a request is not decided by this one's rounds.
@@ -137,27 +130,29 @@ func findBatchers(p *model.Program, all []answering) []*batcher {
 
 // answerings returns the waits for other goroutines by channels, in the order in which they ended.
 // It clears Answers of receives: from here on the field has another meaning, see model.Op.
-func answerings(p *model.Program) []answering {
+func answerings(p *model.Program) []model.Handover {
 	nowhere := model.Place{List: -1, Op: -1}
 	// By token. A stock trace has a wait, one with known operations a receive that remembers the
 	// token that it waited for.
-	all := slices.Repeat([]answering{{wait: nowhere, wake: nowhere}}, int(p.Tokens))
+	all := slices.Repeat([]model.Handover{{Waiter: nowhere, Waker: nowhere}}, int(p.Tokens))
 	for at, o := range p.All() {
 		switch {
 		case o.Kind == model.OpWait && (o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect):
 			x := &all[o.Arg]
-			x.wait, x.from, x.at = at, o.At-o.D, o.At
+			x.Waiter, x.From, x.At = at, o.At-o.D, o.At
 		case o.Kind == model.OpReceive && o.Answers > 0:
 			x := &all[o.Answers-1]
-			x.wait, x.from, x.at = at, o.D, o.At
+			x.Waiter, x.From, x.At = at, o.D, o.At
 			o.Answers = 0
 		case o.Kind == model.OpWake:
-			all[o.Arg].wake = at
+			all[o.Arg].Waker = at
 		}
 	}
-	all = slices.DeleteFunc(all, func(a answering) bool { return a.wait == nowhere || a.wake == nowhere || p.SiteOf(a.wait) == 0 })
-	slices.SortFunc(all, func(a, b answering) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.wait.List, b.wait.List), cmp.Compare(a.wait.Op, b.wait.Op))
+	all = slices.DeleteFunc(all, func(a model.Handover) bool {
+		return a.Waiter == nowhere || a.Waker == nowhere || p.SiteOf(a.Waiter) == 0
+	})
+	slices.SortFunc(all, func(a, b model.Handover) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Waiter.List, b.Waiter.List), cmp.Compare(a.Waiter.Op, b.Waiter.Op))
 	})
 	return all
 }
@@ -165,25 +160,25 @@ func answerings(p *model.Program) []answering {
 // read finds the rounds, and reports whether some answer several: 30 rounds at least (LeastRounds),
 // of which a tenth (model.LeastBatches) has two answers or more. It sorts answers by the ops that
 // gave them.
-func (x *batcher) read(p *model.Program, answers []answering) bool {
-	slices.SortFunc(answers, func(a, b answering) int { return cmp.Compare(a.wake.Op, b.wake.Op) })
+func (x *batcher) read(p *model.Program, answers []model.Handover) bool {
+	slices.SortFunc(answers, func(a, b model.Handover) int { return cmp.Compare(a.Waker.Op, b.Waker.Op) })
 	ops := p.Lists[x.list].Ops
 	several, more := 0, 0
 	for i, a := range answers {
 		// Answers without work in between are of one batch.
-		if i > 0 && !Worked(ops[answers[i-1].wake.Op+1:a.wake.Op]) {
+		if i > 0 && !Worked(ops[answers[i-1].Waker.Op+1:a.Waker.Op]) {
 			r := &x.rounds[len(x.rounds)-1]
 			if r.answers = append(r.answers, a); len(r.answers) == 2 {
 				several++
 			}
 			continue
 		}
-		r := lot{answers: []answering{a}}
+		r := lot{answers: []model.Handover{a}}
 		// The work began with the last thing that the batcher waited for, or else right behind the
 		// answers before. When the first round of the window did is not known.
 		if i > 0 {
-			r.start = ops[answers[i-1].wake.Op].At
-			for k := int(answers[i-1].wake.Op) + 1; k < int(a.wake.Op); k++ {
+			r.start = ops[answers[i-1].Waker.Op].At
+			for k := int(answers[i-1].Waker.Op) + 1; k < int(a.Waker.Op); k++ {
 				if o := &ops[k]; o.Kind == model.OpWait && (o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect) {
 					r.idle, r.start = append(r.idle, k), o.At
 				}
@@ -221,7 +216,7 @@ func (x *batcher) takes(p *model.Program) bool {
 	ops := p.Lists[x.list].Ops
 	between := func(i int) (from, to int) {
 		before := x.rounds[i-1].answers
-		return int(before[len(before)-1].wake.Op) + 1, int(x.rounds[i].answers[0].wake.Op)
+		return int(before[len(before)-1].Waker.Op) + 1, int(x.rounds[i].answers[0].Waker.Op)
 	}
 	as := map[int32]int{} // rounds with as many elements as answers, by channel
 	for i := 1; i < len(x.rounds); i++ {
@@ -277,13 +272,13 @@ func (x *batcher) takes(p *model.Program) bool {
 // batch. A limit that was never reached stays unknown, and batches that are larger in the replay
 // have none.
 func (x *batcher) follows() bool {
-	var all []answering
+	var all []model.Handover
 	largest := 0
 	for _, r := range x.rounds {
 		all = append(all, r.answers...)
 		largest = max(largest, len(r.answers))
 	}
-	slices.SortFunc(all, func(a, b answering) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(all, func(a, b model.Handover) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.At, b.At)) })
 	for _, x.limit = range []int32{model.Unlimited, int32(largest)} {
 		if x.agrees(all) {
 			return true
@@ -297,21 +292,21 @@ func (x *batcher) follows() bool {
 //
 // With limit 2 and A, B, C waiting in this order when a round begins: {A, B} is 2 right. {A, C} is
 // 1 right and 2 wrong, B that was due and C that was not. {A} is 1 right and 1 wrong.
-func (x *batcher) agrees(all []answering) bool {
+func (x *batcher) agrees(all []model.Handover) bool {
 	over := map[model.Place]bool{}
-	var waiting []answering
+	var waiting []model.Handover
 	good, bad := 0, 0
 	for i, r := range x.rounds {
 		// In the queue when this round begins, give or take what cannot be distinguished. When the
 		// first round began is not known: it is not judged, and none of its goroutines gets into
 		// the queue.
-		for ; i > 0 && len(all) > 0 && all[0].from <= r.start+taking; all = all[1:] {
-			if !over[all[0].wait] {
+		for ; i > 0 && len(all) > 0 && all[0].From <= r.start+taking; all = all[1:] {
+			if !over[all[0].Waiter] {
 				waiting = append(waiting, all[0])
 			}
 		}
 		for _, a := range r.answers {
-			over[a.wait] = true
+			over[a.Waiter] = true
 		}
 		if i == 0 {
 			continue
@@ -319,8 +314,8 @@ func (x *batcher) agrees(all []answering) bool {
 		sure := 0 // of the ones that wait, in order: how many had to be in this batch
 		for n, a := range waiting {
 			// Due is what surely was there, and has its turn below the limit.
-			mine := slices.ContainsFunc(r.answers, func(b answering) bool { return b.wait == a.wait })
-			due := a.from <= r.start-taking && n < int(x.limit)
+			mine := slices.ContainsFunc(r.answers, func(b model.Handover) bool { return b.Waiter == a.Waiter })
+			due := a.From <= r.start-taking && n < int(x.limit)
 			switch {
 			case mine && n < int(x.limit):
 				good++
@@ -332,14 +327,14 @@ func (x *batcher) agrees(all []answering) bool {
 			}
 		}
 		for _, a := range r.answers { // that came when the work had begun
-			if a.from > r.start+taking {
+			if a.From > r.start+taking {
 				bad++
 			}
 		}
 		if len(r.idle) > 0 && sure > 1 { // it waits while others do
 			bad += sure
 		}
-		waiting = slices.DeleteFunc(waiting, func(a answering) bool { return over[a.wait] })
+		waiting = slices.DeleteFunc(waiting, func(a model.Handover) bool { return over[a.Waiter] })
 	}
 	return good > 0 && float64(good) >= hidden.Fairness*float64(good+bad)
 }
@@ -351,12 +346,12 @@ func (x *batcher) tasks(p *model.Program) []task {
 	all := make([]task, len(x.rounds)-1)
 	for i := range all {
 		r := &x.rounds[i+1]
-		to := r.answers[0].wake.Op
+		to := r.answers[0].Waker.Op
 		from := to
 		for from > 0 && ops[from-1].At > r.start {
 			from--
 		}
-		all[i] = task{ops[from:to], r.answers[0].at - r.start, len(r.answers)}
+		all[i] = task{ops[from:to], r.answers[0].At - r.start, len(r.answers)}
 	}
 	return all
 }
@@ -368,7 +363,7 @@ func (x *batcher) tasks(p *model.Program) []task {
 func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	p := b.P
 	ops := p.Lists[x.list].Ops
-	site := p.SiteOf(x.rounds[0].answers[0].wait)
+	site := p.SiteOf(x.rounds[0].answers[0].Waiter)
 	object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: x.limit, Site: site, Growing: x.Growing})
 	if !p.Rec.Told && x.channel == trace.None {
 		p.Inferred = true
@@ -377,7 +372,7 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	// A list may begin anew where it did before its first answer: OpAnswer has that op's Free and
 	// Loose. From take to answer it must not, since it has a batch then (holdOn).
 	for i, r := range x.rounds {
-		first := r.answers[0].wake.Op
+		first := r.answers[0].Waker.Op
 		mine.before[int(first)] = append(mine.before[int(first)], model.Op{Kind: model.OpAnswer, Arg: object, At: ops[first].At, Late: -1, Free: ops[first].Free, Loose: ops[first].Loose})
 		for _, a := range r.answers {
 			asks(b, a, object, edits)
@@ -388,7 +383,7 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 		// D of OpTake is the size in the recording: how much longer a batch of the replay takes is
 		// in proportion to it (Growth.Factor).
 		before := x.rounds[i-1].answers
-		last := before[len(before)-1].wake.Op
+		last := before[len(before)-1].Waker.Op
 		take := model.Op{Kind: model.OpTake, Arg: object, D: int64(len(r.answers)), At: ops[last].At, Late: -1}
 		at := int(last)
 		for _, k := range r.idle {
@@ -418,15 +413,15 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 
 // asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what
 // ended that: the token, or the send of the answer that is behind the wake-up.
-func asks(b *model.Builder, a answering, object int32, edits map[int32]*Edit) {
-	o := b.P.Op(a.wait)
-	e := EditOf(edits, a.wait.List)
-	e.drop[int(a.wait.Op)] = true
-	e.before[int(a.wait.Op)] = append(e.before[int(a.wait.Op)], model.Op{Kind: model.OpAsk, Arg: object, At: o.At, Late: o.Late, Site: o.Site, Set: o.Set})
+func asks(b *model.Builder, a model.Handover, object int32, edits map[int32]*Edit) {
+	o := b.P.Op(a.Waiter)
+	e := EditOf(edits, a.Waiter.List)
+	e.drop[int(a.Waiter.Op)] = true
+	e.before[int(a.Waiter.Op)] = append(e.before[int(a.Waiter.Op)], model.Op{Kind: model.OpAsk, Arg: object, At: o.At, Late: o.Late, Site: o.Site, Set: o.Set})
 	if o.Kind == model.OpWait {
 		b.Dead[o.Arg] = true
-	} else if n := sendBehind(b.P.Lists[a.wake.List].Ops[a.wake.Op:], o.Arg); n >= 0 {
-		EditOf(edits, a.wake.List).drop[int(a.wake.Op)+n] = true
+	} else if n := sendBehind(b.P.Lists[a.Waker.List].Ops[a.Waker.Op:], o.Arg); n >= 0 {
+		EditOf(edits, a.Waker.List).drop[int(a.Waker.Op)+n] = true
 	}
 }
 

@@ -34,14 +34,10 @@ const leastRefills = 10
 // before the window.
 type load struct{ found, told *section }
 
-// A store is what is loaded: good for a number of uses, the loader's own included, or for the time
-// lasts, ns, if that is not 0.
+// A store is what is loaded: good for a number of uses, Capacity, the loader's own included, or for
+// the time Lasts, if that is not 0. Since is of the recording's clock.
 type store struct {
-	uses      int
-	lasts     int64
-	left      int        // uses at first
-	since     int64      // when it was loaded last, at first: of the recording's clock, ns
-	loading   bool       // at first: one was at it when the window began
+	model.ObjectInfo
 	loads     []load     // in order of the signals
 	consumers []*section // that use it without having loaded it
 }
@@ -54,9 +50,8 @@ func refills(c *condition) replacement {
 		return nil
 	}
 	return func(b *model.Builder, edits map[int32]*Edit) {
-		object := b.NewObject(model.ObjectInfo{
-			Kind: model.ObjectStore, Capacity: int32(s.uses), Count: int32(s.left), Held: s.loading, Lasts: s.lasts, Since: s.since - b.P.Rec.Start,
-		})
+		s.Kind, s.Since = model.ObjectStore, s.Since-b.P.Rec.Start
+		object := b.NewObject(s.ObjectInfo)
 		// A use is before the lock is taken to go on: it may wait, or be sent to load.
 		for _, u := range s.consumers {
 			e := EditOf(edits, u.list)
@@ -107,7 +102,7 @@ func (c *condition) store() (s store, ok bool) {
 	}
 	// Uses first: a number that is always the same is no accident, while an age may seem to be one
 	// where uses come evenly.
-	s.loading = s.loads[0].found == nil
+	s.Held = s.loads[0].found == nil
 	ok = c.usedUp(&s) || c.tooOld(&s)
 	return s, ok
 }
@@ -130,7 +125,7 @@ func (c *condition) apart(x load) bool {
 }
 
 // usedUp finds how often it can be used, if that is always the same, in 95 % of the loads. It fills
-// in uses and left.
+// in Capacity and Count.
 func (c *condition) usedUp(s *store) bool {
 	var at []int64 // of uses
 	for _, u := range s.consumers {
@@ -150,16 +145,15 @@ func (c *condition) usedUp(s *store) bool {
 	for i := range s.loads[1:] {
 		uses = append(uses, before(s.loads[i+1].told.at)-before(s.loads[i].told.at))
 	}
-	s.left = before(s.loads[0].told.at)
-	sorted := slices.Sorted(slices.Values(uses))
-	s.uses = sorted[len(sorted)/2]
+	usual := slices.Sorted(slices.Values(uses))[len(uses)/2]
+	s.Count, s.Capacity = int32(before(s.loads[0].told.at)), int32(usual)
 	alike := 0
 	for _, n := range uses {
-		if n == s.uses {
+		if n == usual {
 			alike++
 		}
 	}
-	return s.uses > 0 && float64(alike) >= model.Agreeing*float64(len(uses))
+	return usual > 0 && float64(alike) >= model.Agreeing*float64(len(uses))
 }
 
 // tooOld finds for how long it is good, if its users came before that, and its loader later. The
@@ -167,7 +161,7 @@ func (c *condition) usedUp(s *store) bool {
 // in it, which stays as it was.
 //
 // With ages at use of 0 to 99 ms and ages when found too old of 100 to 104 ms, it lasts for 100 ms:
-// the lowest age found but for 5 %, which may be of other causes. It fills in lasts and since.
+// the lowest age found but for 5 %, which may be of other causes. It fills in Lasts and Since.
 func (c *condition) tooOld(s *store) bool {
 	var used, found []int64
 	age := func(at int64) (int64, bool) { // since its load was signalled
@@ -197,12 +191,12 @@ func (c *condition) tooOld(s *store) bool {
 	slices.Sort(used)
 	slices.Sort(found)
 	// The 5th percentile of the one, and the 95th of the other: they must not overlap.
-	s.uses, s.lasts = 1, found[len(found)/20]
+	s.Capacity, s.Lasts = 1, found[len(found)/20]
 	// At first it is as old as it has to be for the first load to come when it came.
-	if !s.loading {
-		s.since = s.loads[0].found.at - s.lasts
+	if !s.Held {
+		s.Since = s.loads[0].found.at - s.Lasts
 	}
-	return s.lasts > 0 && used[(len(used)-1)*19/20] < s.lasts
+	return s.Lasts > 0 && used[(len(used)-1)*19/20] < s.Lasts
 }
 
 // SettleStores finds the loads, once all ops have their places: it pairs each OpFill with the last

@@ -37,16 +37,16 @@ func TestLatestTakesEvidence(t *testing.T) {
 // served.
 func TestFirstRoundOfBatches(t *testing.T) {
 	x := &batcher{limit: 4}
-	var all, queue []answering
+	var all, queue []model.Handover
 	for i := range int32(8) {
-		queue = append(queue, answering{wait: model.Place{List: i}, from: int64(i) + 1})
+		queue = append(queue, model.Handover{Waiter: model.Place{List: i}, From: int64(i) + 1})
 	}
 	for i := range int32(30) {
 		r, end := lot{start: int64(i) * 100 * ms}, int64(i+1)*100*ms
 		for _, a := range queue[:4] {
-			a.at = end
+			a.At = end
 			r.answers, all = append(r.answers, a), append(all, a)
-			queue = append(queue, answering{wait: model.Place{List: a.wait.List, Op: i + 1}, from: end + ms})
+			queue = append(queue, model.Handover{Waiter: model.Place{List: a.Waiter.List, Op: i + 1}, From: end + ms})
 		}
 		queue, x.rounds = queue[4:], append(x.rounds, r)
 	}

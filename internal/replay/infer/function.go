@@ -17,16 +17,14 @@ import (
 func Function(r *trace.Recording, pattern string) (samples, waits int) {
 	r.Functions = append(slices.Clip(r.Functions), trace.Function{Region: int32(len(r.Regions)), Pattern: pattern})
 	r.Regions = append(slices.Clip(r.Regions), trace.Region{Scope: trace.FunctionScope, Name: pattern})
+	calls := trace.BySite(r.Sites, func(s trace.Site) bool { return s.Calls(pattern) })
 	for i := range r.Events {
-		switch e := &r.Events[i]; e.Kind {
-		case trace.EvSample:
-			if r.Sites[e.Site].Calls(pattern) {
-				samples++
-			}
-		case trace.EvWait:
-			if r.Sites[e.Site].Calls(pattern) {
-				waits++
-			}
+		switch e := &r.Events[i]; {
+		case !calls[e.Site]:
+		case e.Kind == trace.EvSample:
+			samples++
+		case e.Kind == trace.EvWait:
+			waits++
 		}
 	}
 	return samples, waits

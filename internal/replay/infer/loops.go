@@ -39,10 +39,7 @@ func parents(p *model.Program) {
 // that was once still for as long has not stopped. A shorter time would break waits that are only
 // long, a longer one has a simulation that is stuck take longer to show it.
 func longestGap(p *model.Program) int64 {
-	var all []int64
-	for _, v := range p.Recorded() {
-		all = append(all, v...)
-	}
+	all := slices.Concat(p.Recorded()...)
 	slices.Sort(all)
 	last, longest := int64(0), int64(5_000_000)
 	// The ends of the window are gaps, too.

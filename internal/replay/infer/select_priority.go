@@ -40,8 +40,8 @@ const (
 
 // prefer finds the preferences among channels that one select statement receives from: those of a
 // station. Sends and receives must still have in D when they began, and objects what they held at
-// first. It sets p.Preferences, for ordered pairs; pairs with too few cases, or without a preference,
-// have none. For each pair it takes as many searches as elements were taken.
+// first. It sets p.Preferences, for ordered pairs; pairs with too few cases, or without a
+// preference, have none. For each pair it takes as many searches as elements were taken.
 func prefer(p *model.Program) {
 	flows := flowsOf(p)
 	// Until is how many of the times, which are in order, are not later than a time.

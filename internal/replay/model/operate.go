@@ -189,8 +189,8 @@ func (b *Builder) fold(g, from int32) wait {
 // drop gives up the waits of an operation: the object decides anew how long they take. Their tokens
 // are dead, so that Finish in package infer drops the wake-ups, which the other side's operation on
 // the object replaces.
-func (b *Builder) drop(w wait) {
-	for _, o := range w.ops {
+func (b *Builder) drop(waits []Op) {
+	for _, o := range waits {
 		if o.Kind == OpWait {
 			b.Dead[o.Arg] = true
 		}
@@ -200,14 +200,9 @@ func (b *Builder) drop(w wait) {
 // keep leaves the last wait of an operation as it was. The waits before it were in vain: what came
 // did not let the goroutine go on.
 func (b *Builder) keep(g int32, w wait) {
-	for i, o := range w.ops {
-		if i < len(w.ops)-1 {
-			if o.Kind == OpWait {
-				b.Dead[o.Arg] = true
-			}
-			continue
-		}
-		b.G[g].woken = b.emit(g, o)
+	if last := len(w.ops) - 1; last >= 0 {
+		b.drop(w.ops[:last])
+		b.G[g].woken = b.emit(g, w.ops[last])
 	}
 }
 
@@ -227,7 +222,7 @@ func (b *Builder) perform(g int32, e *trace.Event, sent bool, w wait) {
 	if timed {
 		b.keep(g, w)
 	} else {
-		b.drop(w)
+		b.drop(w.ops)
 	}
 	if w.waited && w.site != 0 {
 		o.Site = w.site

@@ -86,15 +86,8 @@ func (s *Simulation) send(b *object, element, proc int32) bool {
 	return true
 }
 
-// hire has one more goroutine serve, if there are elements and none that waits for them. Runners
-// may move in memory meanwhile.
-func (s *Simulation) hire(b *object) {
-	if b.hires > 0 && b.count > 0 {
-		s.serveAlso(b.hires - 1)
-	}
-}
-
 // serveAlso has one more goroutine serve as a list does, first with an element that is there.
+// Runners may move in memory meanwhile.
 func (s *Simulation) serveAlso(list int32) {
 	at := s.x.idle[list]
 	if at < 0 || s.code[at].ref > 0 || len(s.runners) >= maxRunners {

@@ -16,7 +16,6 @@ type happening struct {
 
 // newHappening has kind below 4, and id from 0 to below 1<<30: a processor, a runner (see
 // maxRunners) or a delivery.
-
 func newHappening(at int64, n uint32, kind uint8, id int32) happening {
 	return happening{at, uint64(n)<<32 | uint64(kind)<<30 | uint64(id)}
 }

@@ -123,7 +123,9 @@ func (s *Simulation) run(until int64) {
 			d := s.deliveries[e.id()]
 			b := s.channel(d.object)
 			s.send(b, d.element, -1)
-			s.hire(b)
+			if b.hires > 0 && b.count > 0 { // and no goroutine waits for it
+				s.serveAlso(b.hires - 1)
+			}
 		case happenAwake:
 			// It may find nothing, where others were faster, and sleeps again.
 			p := &s.procs[e.id()]

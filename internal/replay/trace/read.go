@@ -250,7 +250,7 @@ func (t *Tracer) Event(e *trace.Event) {
 func (t *Tracer) region(at, id int64, e *trace.Event) {
 	open := t.regions[id]
 	if e.Kind() == trace.EventRegionBegin {
-		ref := t.span(Span{Region: t.B.RegionOf(Region{Name: e.Region().Type}), Parent: -1})
+		ref := t.B.span(Span{Region: t.B.RegionOf(Region{Name: e.Region().Type}), Parent: -1})
 		t.regions[id] = append(open, ref)
 		t.B.Add(Event{Kind: EvOpen, At: at, G: t.B.Goroutine(id), By: NoWaker, Ref: ref})
 		return
@@ -259,12 +259,6 @@ func (t *Tracer) region(at, id int64, e *trace.Event) {
 		t.regions[id] = open[:last]
 		t.B.Add(Event{Kind: EvClose, At: at, G: t.B.Goroutine(id), By: NoWaker, Ref: open[last]})
 	}
-}
-
-// span adds a span, and returns its number.
-func (t *Tracer) span(s Span) int32 {
-	t.B.R.Spans = append(t.B.R.Spans, s)
-	return int32(len(t.B.R.Spans) - 1)
 }
 
 // reasonOf returns the reason of a wait, by the text that runtime/traceruntime.go writes. A text
@@ -344,7 +338,7 @@ func (t *Tracer) log(at int64, g int32, l *trace.Log) {
 			s.Parent = p
 		}
 		t.named[m.Span.Name] = true
-		ref := t.span(s)
+		ref := t.B.span(s)
 		t.mark[m.Span.ID] = ref
 		t.B.Add(Event{Kind: EvOpen, At: at, G: g, By: NoWaker, Ref: ref})
 	case mark.End:

@@ -86,10 +86,15 @@ func (b *Recorder) Open(at, g int64, number, parent uint64, r Region) {
 	if p, ok := b.open[parent]; ok {
 		s.Parent = p
 	}
-	ref := int32(len(b.R.Spans))
-	b.R.Spans = append(b.R.Spans, s)
+	ref := b.span(s)
 	b.open[number] = ref
 	b.Add(Event{Kind: EvOpen, At: at, G: b.Goroutine(g), By: NoWaker, Ref: ref})
+}
+
+// span adds a span, and returns its number.
+func (b *Recorder) span(s Span) int32 {
+	b.R.Spans = append(b.R.Spans, s)
+	return int32(len(b.R.Spans) - 1)
 }
 
 // Close records that a span ends on a goroutine, the one that it began on or another one. A span
