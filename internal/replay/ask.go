@@ -111,19 +111,16 @@ func (s *Study) simulate(ctx context.Context, w *window, p *model.Program, base 
 		// One sample for each progress point with visits enough. The sample has to come first: what
 		// follows widens it.
 		w.asked[a] = true
-		for i := range p.Points {
-			if _, ok := w.checks[p.Points[i].Name]; ok {
-				q := question{ask: a, point: p.Points[i].Name}
-				w.sample(q, base, &o, i, d)
-				w.widen(q, base, varied, i, d)
-				for k := range others {
-					if bounds[k].Visits == nil {
-						continue
-					}
+		for i, point := range w.checked(p) {
+			q := question{ask: a, point: point}
+			w.sample(q, base, &o, i, d)
+			w.widen(q, base, varied, i, d)
+			for k := range others {
+				if bounds[k].Visits != nil {
 					w.bound(q, &others[k], &bounds[k], i, d)
 				}
-				bound(w.buckets, w, q, q.speedup)
 			}
+			bound(w.buckets, w, q, q.speedup)
 		}
 	}
 	return steps, nil

@@ -202,11 +202,8 @@ func (s *Study) hold(ctx context.Context, w *window, p *model.Program, others []
 // or by another one. The speed-up of the question is negative.
 func (w *window) heldAs(a ask, first bool, by *doubt.Alternative, o *sim.Outcome, d int64) {
 	w.asked[a] = true
-	for i := range by.P.Points {
-		if _, ok := w.checks[by.P.Points[i].Name]; !ok {
-			continue
-		}
-		q := question{ask: a, point: by.P.Points[i].Name}
+	for i, point := range w.checked(by.P) {
+		q := question{ask: a, point: point}
 		if first {
 			w.sample(q, &by.Base, o, i, d)
 			w.reroute(q, by, o, i)

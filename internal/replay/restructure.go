@@ -54,12 +54,8 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 		}
 		bounds := q.bounds(others, d)
 		// The answer at each progress point, and its bounds: as in simulate, for regions.
-		for i := range p.Points {
-			name := p.Points[i].Name
-			if _, known := w.checks[name]; !known {
-				continue
-			}
-			asked := question{ask: a, point: name}
+		for i, point := range w.checked(p) {
+			asked := question{ask: a, point: point}
 			w.sample(asked, base, &o, i, d)
 			w.widen(asked, base, varied, i, d)
 			for k := range others {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -297,6 +298,18 @@ func (w *window) isNear() bool {
 	return false
 }
 
+// checked yields the progress points of a program that have visits enough in the window, with their
+// names.
+func (w *window) checked(p *model.Program) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i := range p.Points {
+			if _, ok := w.checks[p.Points[i].Name]; ok && !yield(i, p.Points[i].Name) {
+				return
+			}
+		}
+	}
+}
+
 // leave takes all that is asked of a window for asked, and simulates nothing: where nothing changed
 // was far off at all progress points, the window has no part in the answers, other than that it
 // missed.
@@ -316,10 +329,8 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 	}
 	for _, a := range all {
 		w.asked[a] = true
-		for i := range p.Points {
-			if _, ok := w.checks[p.Points[i].Name]; ok {
-				w.sample(question{ask: a, point: p.Points[i].Name}, base, base, i, p.Rec.End-p.Rec.Start)
-			}
+		for i, point := range w.checked(p) {
+			w.sample(question{ask: a, point: point}, base, base, i, p.Rec.End-p.Rec.Start)
 		}
 	}
 }

@@ -35,9 +35,8 @@ func (w *window) disturb(p *model.Program, c sim.Change, base, o *sim.Outcome, d
 	// That is an error only as far as processors sleep more often than in the recording, whose
 	// waits have it already.
 	back := int64(o.Awakened(base) * most)
-	for i := range p.Points {
-		_, asked := w.checks[p.Points[i].Name]
-		if asked && float64(back)*float64(o.Asleep) > model.RouseMatters*float64(len(o.Visits[i]))*doubt.Period(base.Visits[i], d) {
+	for i := range w.checked(p) {
+		if float64(back)*float64(o.Asleep) > model.RouseMatters*float64(len(o.Visits[i]))*doubt.Period(base.Visits[i], d) {
 			c.Back = back
 			add(c)
 			break
@@ -163,9 +162,8 @@ func (w *window) rouse(p, changed *model.Program, c sim.Change, base, o *sim.Out
 	}
 	// By the longest wake-ups that may be, they must take RouseMatters of the time between visits.
 	matters := false
-	for i := range p.Points {
-		_, asked := w.checks[p.Points[i].Name]
-		matters = matters || asked && longer*max(o.Lagging(i), base.Lagging(i)) > model.RouseMatters*doubt.Period(base.Visits[i], d)
+	for i := range w.checked(p) {
+		matters = matters || longer*max(o.Lagging(i), base.Lagging(i)) > model.RouseMatters*doubt.Period(base.Visits[i], d)
 	}
 	if !matters {
 		return nil, 0

@@ -92,7 +92,6 @@ type moment struct {
 	at   int64
 	what momentKind
 	pass *section
-	list int32
 }
 
 type momentKind uint8
@@ -110,10 +109,10 @@ const (
 func (c *condition) moments() []moment {
 	var all []moment
 	for _, s := range c.passes {
-		all = append(all, moment{s.came, someoneComes, s, s.list}, moment{s.at, someoneGoesOn, s, s.list})
+		all = append(all, moment{s.came, someoneComes, s}, moment{s.at, someoneGoesOn, s})
 	}
 	for _, s := range c.signals {
-		all = append(all, moment{s.section.at, someoneSignals, s.section, s.section.list})
+		all = append(all, moment{s.section.at, someoneSignals, s.section})
 	}
 	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what)) })
 	return all
@@ -319,11 +318,11 @@ func latest(c *condition) replacement {
 			continue
 		}
 		// Comes or goes on: it must wait if all is old.
-		if old, known := seen[m.list]; known {
+		if old, known := seen[m.pass.list]; known {
 			f.hold(m, !old)
 		}
 		if m.what == someoneGoesOn {
-			seen[m.list] = true
+			seen[m.pass.list] = true
 		}
 	}
 	if f.cases() < leastSections || !f.good() || len(seen)*len(c.signals) > mostNews {

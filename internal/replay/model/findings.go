@@ -196,15 +196,6 @@ const (
 	SparesAll // it was started by one that spared
 )
 
-// Next is how long after work of number n-1 began that of number n did, ns, for n from 1; otherwise
-// behind the end of the recording.
-func (x *Schedule) Next(n int, otherwise int64) int64 {
-	if n < len(x.Begins) {
-		return x.Begins[n] - x.Begins[n-1]
-	}
-	return otherwise
-}
-
 // A rate limiter (token bucket) lets one goroutine go on each interval, and some more after a
 // pause. One that comes too early waits for a timer, but for how long depends on those before: in a
 // faster program for longer. A recording has the waits; goroutines that did not have to wait are

@@ -29,14 +29,6 @@ func (h *handover) shortened() *handover {
 	return &short
 }
 
-// deeper is the depth of a handover that has this one before it.
-func (h *handover) deeper() int {
-	if h == nil {
-		return 0
-	}
-	return h.depth + 1
-}
-
 // holder is who held a lock for most of a wait that began at some time, and where that was given
 // back. Where several waited, each has it from the one before, which may have had it for a moment
 // only: the goroutine that woke the waiting one need not be the one that kept it waiting. Each

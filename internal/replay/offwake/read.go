@@ -172,7 +172,9 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 	if since != never && g.kind == Lock && e.Kind == trace.EvReady && e.By >= 0 { // also where it has no span: it ends another one's hold
 		by := &w.goroutines[e.By]
 		g.lock = &handover{at: e.At, by: w.within(by), place: w.places[e.Site], waited: w.places[g.site], before: by.lock.shortened()}
-		g.lock.depth = g.lock.before.deeper()
+		if before := g.lock.before; before != nil {
+			g.lock.depth = before.depth + 1
+		}
 	}
 	if since == never || g.span == trace.None || e.At <= since {
 		return
@@ -351,19 +353,16 @@ func (w *walk) regions() []Region {
 	}
 	all = slices.DeleteFunc(all, func(r Region) bool { return r.Spans == 0 })
 	for i := range all {
-		all[i].Rows = longestRows(all[i].Rows)
+		rows := all[i].Rows
+		slices.SortFunc(rows, func(a, b Row) int {
+			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Where, b.Where), cmp.Compare(a.In.Name, b.In.Name), cmp.Compare(a.By.Name, b.By.Name), cmp.Compare(a.ByPlace, b.ByPlace))
+		})
+		all[i].Rows = rows[:min(len(rows), mostRows)]
 	}
 	slices.SortFunc(all, func(a, b Region) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Region.Name, b.Region.Name))
 	})
 	return all
-}
-
-func longestRows(rows []Row) []Row {
-	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Where, b.Where), cmp.Compare(a.In.Name, b.In.Name), cmp.Compare(a.By.Name, b.By.Name), cmp.Compare(a.ByPlace, b.ByPlace))
-	})
-	return rows[:min(len(rows), mostRows)]
 }
 
 // keepLongest forgets the shorter ones of too many waits.

@@ -72,7 +72,11 @@ func (s *Simulation) takeUp(r *runner, schedule int32, joins bool) {
 		d.due = max(d.due, s.now-2*x.Slack) // what was not done for long is not made up for
 		d.began = s.now
 		if rate {
-			d.due += x.Next(d.n, x.Mean)
+			next := x.Mean // behind the last recorded one
+			if d.n < len(x.Begins) {
+				next = x.Begins[d.n] - x.Begins[d.n-1]
+			}
+			d.due += next
 		}
 	case !rate && d.doing > 0 && joins:
 	default:
