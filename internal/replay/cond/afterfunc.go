@@ -61,7 +61,7 @@ func whole(p *model.Program, c *called) bool {
 // gatherings has the first goroutine that waits for a timer's call set that timer, where calls
 // follow the rule. Functions are distinguished by where they begin; all is as answerings returns
 // it.
-func gatherings(b *model.Builder, all []model.Handover, edits map[int32]*Edit) {
+func gatherings(b *model.Builder, all []model.Handover, edits Edits) {
 	p := b.P
 	of := UsedAt(p)
 	// How often goroutines wait at each place, and which waits each goroutine ended.
@@ -175,7 +175,7 @@ func gathers(p *model.Program, calls []called) bool {
 // Calls a delay behind the first OpAsk that finds the object without another one; the goroutine
 // takes all that wait then (OpTake) into an object of its own, since several calls may be under way
 // at a time, and answers them (OpAnswer).
-func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]*Edit) {
+func call(b *model.Builder, all []called, grows *model.Growing, edits Edits) {
 	p := b.P
 	all = slices.DeleteFunc(slices.Clone(all), func(c called) bool { return !whole(p, &c) })
 	due := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: model.Unlimited, Site: p.SiteOf(all[0].answers[0].Waiter)})
@@ -191,7 +191,7 @@ func call(b *model.Builder, all []called, grows *model.Growing, edits map[int32]
 		l.Born, l.Set = true, true
 		x.Lists, x.Delays = append(x.Lists, c.list), append(x.Delays, c.delay())
 		taken := b.NewObject(model.ObjectInfo{Kind: model.ObjectBatch, Capacity: model.Unlimited, Growing: *grows})
-		mine := EditOf(edits, c.list)
+		mine := edits.Of(c.list)
 		mine.drop[0] = true // the wait until it came
 		mine.before[0] = append(mine.before[0], model.Op{Kind: model.OpTake, Arg: due, Nth: taken, D: int64(len(c.answers)), At: c.at, Late: -1})
 		for _, a := range c.answers {

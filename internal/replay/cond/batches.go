@@ -69,7 +69,7 @@ type batcher struct {
 // comes before dead wake-ups are taken off the lists: an answer may have let a receive go on that
 // has become an operation on a channel, and its wake-up shows which goroutine gave it.
 func Batches(b *model.Builder) {
-	edits := map[int32]*Edit{}
+	edits := Edits{}
 	all := answerings(b.P)
 	if b.P.Rec.Uses(ruleBatches) {
 		for _, x := range findBatchers(b.P, all) {
@@ -79,9 +79,7 @@ func Batches(b *model.Builder) {
 	if b.P.Rec.Uses(ruleAfterFunc) {
 		gatherings(b, all, edits)
 	}
-	for l, e := range edits {
-		e.Apply(&b.P.Lists[l])
-	}
+	edits.Apply(b.P)
 }
 
 // findBatchers returns the goroutines whose rounds follow the rule. It notes their sites in ByRule,
@@ -360,7 +358,7 @@ func (x *batcher) tasks(p *model.Program) []task {
 // when it is over. A client's wait becomes OpAsk. The batcher's idle wait, or the moment behind its
 // last answer, becomes OpTake, which waits if there is nothing to take, and its first answer
 // OpAnswer, which lets all of the batch go on; the other wake-ups are dead.
-func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
+func takeWhatCame(b *model.Builder, x *batcher, edits Edits) {
 	p := b.P
 	ops := p.Lists[x.list].Ops
 	site := p.SiteOf(x.rounds[0].answers[0].Waiter)
@@ -368,7 +366,7 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	if !p.Rec.Told && x.channel == trace.None {
 		p.Inferred = true
 	}
-	mine := EditOf(edits, x.list)
+	mine := edits.Of(x.list)
 	// A list may begin anew where it did before its first answer: OpAnswer has that op's Free and
 	// Loose. From take to answer it must not, since it has a batch then (holdOn).
 	for i, r := range x.rounds {
@@ -406,22 +404,22 @@ func takeWhatCame(b *model.Builder, x *batcher, edits map[int32]*Edit) {
 	}
 	for at, o := range p.All() { // what is taken is not sent
 		if o.Arg == x.channel && (o.Kind == model.OpSend || o.Kind == model.OpReceive) {
-			EditOf(edits, at.List).drop[int(at.Op)] = true
+			edits.Of(at.List).drop[int(at.Op)] = true
 		}
 	}
 }
 
 // asks has a goroutine ask for the answer of a batcher in place of its wait, and leaves out what
 // ended that: the token, or the send of the answer that is behind the wake-up.
-func asks(b *model.Builder, a model.Handover, object int32, edits map[int32]*Edit) {
+func asks(b *model.Builder, a model.Handover, object int32, edits Edits) {
 	o := b.P.Op(a.Waiter)
-	e := EditOf(edits, a.Waiter.List)
+	e := edits.Of(a.Waiter.List)
 	e.drop[int(a.Waiter.Op)] = true
 	e.before[int(a.Waiter.Op)] = append(e.before[int(a.Waiter.Op)], model.Op{Kind: model.OpAsk, Arg: object, At: o.At, Late: o.Late, Site: o.Site, Set: o.Set})
 	if o.Kind == model.OpWait {
 		b.Dead[o.Arg] = true
 	} else if n := sendBehind(b.P.Lists[a.Waker.List].Ops[a.Waker.Op:], o.Arg); n >= 0 {
-		EditOf(edits, a.Waker.List).drop[int(a.Waker.Op)+n] = true
+		edits.Of(a.Waker.List).drop[int(a.Waker.Op)+n] = true
 	}
 }
 

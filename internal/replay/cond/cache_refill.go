@@ -49,17 +49,17 @@ func refills(c *condition) replacement {
 	if !ok {
 		return nil
 	}
-	return func(b *model.Builder, edits map[int32]*Edit) {
+	return func(b *model.Builder, edits Edits) {
 		s.Kind, s.Since = model.ObjectStore, s.Since-b.P.Rec.Start
 		object := b.NewObject(s.ObjectInfo)
 		// A use is before the lock is taken to go on: it may wait, or be sent to load.
 		for _, u := range s.consumers {
-			e := EditOf(edits, u.list)
+			e := edits.Of(u.list)
 			skip(b, e, u, u.first, u.lock)
 			e.before[u.lock] = append(e.before[u.lock], waiting(b, u, model.OpUse, object))
 		}
 		for _, x := range s.loads {
-			e := EditOf(edits, x.told.list)
+			e := edits.Of(x.told.list)
 			ops := b.P.Lists[x.told.list].Ops
 			// Between use and fill a list is in the middle of a load, and must not begin anew.
 			if x.found != nil {

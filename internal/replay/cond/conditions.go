@@ -107,7 +107,7 @@ type condition struct {
 // any more. It reads all lists once for each condition variable.
 func Conditions(b *model.Builder) {
 	// Rules only note what changes: the sections hold indices of the lists as they were read.
-	edits := map[int32]*Edit{}
+	edits := Edits{}
 	found := findConditions(b.P)
 	var helps []bool
 	if len(found) > 0 {
@@ -140,10 +140,7 @@ func Conditions(b *model.Builder) {
 			keepOrder(b, c)
 		}
 	}
-	for l, e := range edits {
-		b.P.Rec.Rests()
-		e.Apply(&b.P.Lists[l])
-	}
+	edits.Apply(b.P)
 }
 
 // keepOrder leaves the waits for a condition variable as they were, with a reason that shows how
@@ -308,14 +305,25 @@ type Edit struct {
 	After  map[int][]model.Op // likewise, behind an op
 }
 
-// EditOf returns the edit of a list, a new one if it has none.
-func EditOf(edits map[int32]*Edit, list int32) *Edit {
+// Edits are those of several lists, by list.
+type Edits map[int32]*Edit
+
+// Of returns the edit of a list, a new one if it has none.
+func (edits Edits) Of(list int32) *Edit {
 	e := edits[list]
 	if e == nil {
 		e = &Edit{map[int]bool{}, map[int][]model.Op{}, map[int][]model.Op{}}
 		edits[list] = e
 	}
 	return e
+}
+
+// Apply makes all edits, once. Their order does not matter: each is of another list.
+func (edits Edits) Apply(p *model.Program) {
+	for l, e := range edits {
+		p.Rec.Rests()
+		e.Apply(&p.Lists[l])
+	}
 }
 
 // Apply makes the edit, once: then its indices are not those of the list any more. It copies the

@@ -17,7 +17,7 @@ import (
 
 // A replacement puts what decides anew in place of a condition variable: it adds to the edits, by
 // list.
-type replacement func(b *model.Builder, edits map[int32]*Edit)
+type replacement func(b *model.Builder, edits Edits)
 
 // The first that fits is taken. Rules overlap: a queue with one consumer that never falls behind is
 // also "the latest news". They differ in a replay in which it does fall behind.
@@ -148,7 +148,7 @@ func counts(c *condition) replacement {
 	if !ok {
 		return nil
 	}
-	return func(b *model.Builder, edits map[int32]*Edit) {
+	return func(b *model.Builder, edits Edits) {
 		c.count(b, edits, atFirst)
 		if !c.countBack(b, edits) && b.P.Rec.Told {
 			c.countUnseen(b, edits)
@@ -158,15 +158,15 @@ func counts(c *condition) replacement {
 
 // count has a number of things be counted, of which there are some at first. The receive comes
 // before the lock is taken to go on: while it waits a goroutine has no lock, as with sync.Cond.
-func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) {
+func (c *condition) count(b *model.Builder, edits Edits, atFirst int) {
 	object := b.NewObject(model.ObjectInfo{Kind: model.ObjectChan, Capacity: math.MaxInt32, Count: int32(atFirst)})
 	for _, s := range c.passes {
-		e := EditOf(edits, s.list)
+		e := edits.Of(s.list)
 		skip(b, e, s, s.first, s.lock)
 		e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpReceive, object))
 	}
 	for _, s := range c.signals {
-		e := EditOf(edits, s.section.list)
+		e := edits.Of(s.section.list)
 		e.before[s.op] = append(e.before[s.op], model.Op{Kind: model.OpSend, Arg: object, At: s.section.at, Late: -1})
 	}
 }
@@ -180,7 +180,7 @@ func (c *condition) count(b *model.Builder, edits map[int32]*Edit, atFirst int) 
 // It reports whether there are such. How many there were at first, elements or places, is the least
 // with which no goroutine would have waited, unless waits show it. The real number may be larger,
 // which Limited has bounded as in countUnseen.
-func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
+func (c *condition) countBack(b *model.Builder, edits Edits) bool {
 	passes := map[*section]bool{}
 	for _, s := range c.passes {
 		passes[s] = true
@@ -220,7 +220,7 @@ func (c *condition) countBack(b *model.Builder, edits map[int32]*Edit) bool {
 // over than ever were. So the limit is the most that were left over, if there is one at all:
 // Limited has the program replayed without a limit, too (Endless), and the two bound the answer.
 // TestUnseenConditionsLimit holds that consumers wait with the limit, and do not without.
-func (c *condition) countUnseen(b *model.Builder, edits map[int32]*Edit) {
+func (c *condition) countUnseen(b *model.Builder, edits Edits) {
 	b.P.Limited = true
 	if b.P.Rec.Endless {
 		return
@@ -328,7 +328,7 @@ func latest(c *condition) replacement {
 	if f.cases() < leastSections || !f.good() || len(seen)*len(c.signals) > mostNews {
 		return nil
 	}
-	return func(b *model.Builder, edits map[int32]*Edit) {
+	return func(b *model.Builder, edits Edits) {
 		objects := map[int32]int32{}
 		var order []int32
 		for _, s := range c.passes {
@@ -338,12 +338,12 @@ func latest(c *condition) replacement {
 				objects[s.list] = object
 				order = append(order, object)
 			}
-			e := EditOf(edits, s.list)
+			e := edits.Of(s.list)
 			skip(b, e, s, s.first, s.lock)
 			e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpReceive, object))
 		}
 		for _, s := range c.signals {
-			e := EditOf(edits, s.section.list)
+			e := edits.Of(s.section.list)
 			// Each signal is news for every goroutine.
 			for _, object := range order {
 				e.before[s.op] = append(e.before[s.op], model.Op{Kind: model.OpSend, Arg: object, At: s.section.at, Late: -1, Tries: true, Drops: true})
@@ -389,10 +389,10 @@ func meets(c *condition) replacement {
 	if size < 2 || (size-1)*(total-1) < leastSections || float64(waited) < model.Agreeing*float64((size-1)*(total-1)) {
 		return nil
 	}
-	return func(b *model.Builder, edits map[int32]*Edit) {
+	return func(b *model.Builder, edits Edits) {
 		object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBarrier, Capacity: int32(size), Count: int32(metAtFirst(c, size))})
 		for _, s := range c.passes {
-			e := EditOf(edits, s.list)
+			e := edits.Of(s.list)
 			// The last one meets the others once it has given the lock back: met there, it would
 			// hold the lock while they take it again. The others meet it where they gave the lock
 			// back to wait; what they did with the lock before, such as to count, stays.

@@ -79,7 +79,7 @@ func TestOtherLocksStay(t *testing.T) {
 		{Kind: model.OpWait},
 		{Kind: model.OpLock, Arg: inner},
 	}}}}, Dead: []bool{false}}
-	e := EditOf(map[int32]*Edit{}, 0)
+	e := Edits{}.Of(0)
 	skip(b, e, &section{first: 1, lock: 5}, 1, 5)
 	e.Apply(&b.P.Lists[0])
 	var left []model.OpKind

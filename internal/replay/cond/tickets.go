@@ -57,7 +57,7 @@ func sequence(c *condition) replacement {
 		if tickets == nil || !c.inSequence(tickets, done) {
 			continue
 		}
-		return func(b *model.Builder, edits map[int32]*Edit) {
+		return func(b *model.Builder, edits Edits) {
 			object := b.NewObject(model.ObjectInfo{Kind: model.ObjectSequence})
 			take := func(e *Edit, at int, x ticket) {
 				e.After[at] = append(e.After[at], model.Op{Kind: model.OpTicket, Arg: object, At: x.at, Late: -1})
@@ -65,11 +65,11 @@ func sequence(c *condition) replacement {
 			// Of tickets that are still out when the window ends the turn is behind it: the list
 			// must not begin anew in between, where it would take one more.
 			for list, x := range c.last(key, tickets) {
-				take(EditOf(edits, list), x.op, x)
+				take(edits.Of(list), x.op, x)
 				holdOn(b, list, x.op, len(b.P.Lists[list].Ops)-1)
 			}
 			for _, x := range tickets {
-				e := EditOf(edits, x.list)
+				e := edits.Of(x.list)
 				if x.op < 0 {
 					// Taken before the window. They go on in this order, and so they were taken.
 					b.P.Objects[object].Tickets = append(b.P.Objects[object].Tickets, model.AtFirst(x.list))

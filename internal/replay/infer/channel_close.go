@@ -29,14 +29,11 @@ import (
 // that came when the window had begun, and whose channel was closed before, has no token and never
 // waits.
 func letIn(b *model.Builder) {
-	edits := map[int32]*cond.Edit{}
+	edits := cond.Edits{}
 	for _, x := range b.Latecomers {
-		after := cond.EditOf(edits, x.Closing.List).After
+		after := edits.Of(x.Closing.List).After
 		at := int(x.Closing.Op)
 		after[at] = append(after[at], model.Op{Kind: model.OpWake, Arg: x.Token, At: b.P.Op(x.Closing).At, Late: -1, Reason: trace.WaitReceive})
 	}
-	// The order of a map does not matter here: each edit is of another list.
-	for l, e := range edits {
-		e.Apply(&b.P.Lists[l])
-	}
+	edits.Apply(b.P)
 }

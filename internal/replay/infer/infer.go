@@ -241,25 +241,20 @@ func share(p *model.Program, all []model.Handover, part []int32, serves bool) {
 	info := model.ObjectInfo{Kind: model.ObjectChan, Capacity: model.Unlimited, Inferred: true, Site: p.SiteOf(all[part[0]].Waiter)}
 	for _, i := range part {
 		h := &all[i]
-		wait, wake := p.Op(h.Waiter), p.Op(h.Waker)
-		wait.Kind, wake.Kind = model.OpReceive, model.OpSend
-		if h.Taken {
-			wait.Kind, wake.Kind = model.OpSend, model.OpReceive
-			info.Capacity = 1
-		}
-		wait.Arg, wake.Arg, wait.D, wake.D = object, object, 0, 0
 		// The element's work is where it is received: at the waker's op for a sender that waited,
 		// else at the waiter's. The send has the number of that segment.
+		sent, received := h.Waker, h.Waiter
 		if h.Taken {
-			p.Segments = append(p.Segments, h.Waker)
-			wait.Segment = int32(len(p.Segments) - 1)
-		} else {
-			p.Segments = append(p.Segments, h.Waiter)
-			wake.Segment = int32(len(p.Segments) - 1)
-			if serves {
-				wait.Head = true
-				p.Lists[h.Waiter.List].Serves = object
-			}
+			sent, received = h.Waiter, h.Waker
+			info.Capacity = 1
+		}
+		send, receive := p.Op(sent), p.Op(received)
+		send.Kind, receive.Kind = model.OpSend, model.OpReceive
+		send.Arg, receive.Arg, send.D, receive.D = object, object, 0, 0
+		send.Segment = p.AddSegment(received)
+		if serves { // then no sender has waited
+			receive.Head = true
+			p.Lists[received.List].Serves = object
 		}
 	}
 	if all[part[0]].Taken {

@@ -207,8 +207,7 @@ func (c *connector) joinAt(client, server model.Place) {
 		}
 	}
 	o := l.Ops[server.Op]
-	c.p.Segments = append(c.p.Segments, model.Place{List: server.List, Op: server.Op - 1})
-	segment := int32(len(c.p.Segments) - 1)
+	segment := c.p.AddSegment(model.Place{List: server.List, Op: server.Op - 1})
 	c.inside[segment] = true
 	c.insert[server.List] = append(c.insert[server.List], insertion{server.Op - 1, segment, model.Op{Kind: model.OpReceive, Arg: l.Serves, At: o.At, Head: true, Site: c.p.Objects[l.Serves].Site, Late: -1, Free: true}})
 	from, lag := c.sent(client, o.At)
@@ -311,9 +310,7 @@ func (c *connector) join(from, to model.Place) {
 		c.pools[key] = object
 	}
 	from, lag := c.sent(from, o.At)
-	end := c.p.Lists[from.List].Ops
-	c.p.Segments = append(c.p.Segments, to)
-	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: object, D: lag, At: end[from.Op].At, Segment: int32(len(c.p.Segments) - 1), Set: end[from.Op].Set}})
+	c.insert[from.List] = append(c.insert[from.List], insertion{from.Op, 0, model.Op{Kind: model.OpSend, Arg: object, D: lag, At: c.p.Op(from).At, Segment: c.p.AddSegment(to), Set: c.p.Op(from).Set}})
 	c.joined[listener{to.List, c.readers[o.Site]}] = true
 	o.Kind, o.Arg, o.D, o.Head = model.OpReceive, object, 0, true
 	l.Serves = object

@@ -61,7 +61,7 @@ func paces(b *model.Builder) {
 	}
 	// Numbers of places are below n, of sites above: together first.
 	slices.Sort(order)
-	edits := map[int32]*cond.Edit{}
+	edits := cond.Edits{}
 	for _, key := range order {
 		at := waits[key]
 		// A limiter that was found before has taken these.
@@ -82,14 +82,12 @@ func paces(b *model.Builder) {
 				// these regions open, and free or not.
 				before := p.Op(a.Place)
 				o.Set, o.Free, o.Loose = before.Set, before.Free, before.Loose
-				e := cond.EditOf(edits, a.List)
+				e := edits.Of(a.List)
 				e.After[int(a.Op)] = append(e.After[int(a.Op)], o)
 			}
 		}
 	}
-	for l, e := range edits {
-		e.Apply(&p.Lists[l])
-	}
+	edits.Apply(p)
 }
 
 // limiter returns the rate limiter that some waits are for and all that ask it, in order of time,

@@ -74,15 +74,13 @@ func match(p *model.Program) {
 		// before.
 		there := min(len(r), int(p.Objects[i].Count))
 		for _, e := range r[:there] {
-			p.Segments = append(p.Segments, e.at)
-			p.Objects[i].Elements = append(p.Objects[i].Elements, int32(len(p.Segments)-1))
+			p.Objects[i].Elements = append(p.Objects[i].Elements, p.AddSegment(e.at))
 		}
 		r = r[there:]
 		// Sends beyond the receives stay in the channel, and receives beyond the sends wait.
 		for k := range min(len(s), len(r)) {
-			p.Segments = append(p.Segments, r[k].at)
-			p.Op(s[k].at).Segment = int32(len(p.Segments) - 1)
-			p.Op(r[k].at).Segment = int32(len(p.Segments) - 1)
+			n := p.AddSegment(r[k].at)
+			p.Op(s[k].at).Segment, p.Op(r[k].at).Segment = n, n
 		}
 	}
 }

@@ -151,6 +151,12 @@ func (p *Program) All() iter.Seq2[Place, *Op] {
 	}
 }
 
+// AddSegment returns the number of a new segment, whose work begins behind an op.
+func (p *Program) AddSegment(at Place) int32 {
+	p.Segments = append(p.Segments, at)
+	return int32(len(p.Segments) - 1)
+}
+
 // Wakers returns, by token, the op that gives it, in list -1 if that is not in the recording.
 func (p *Program) Wakers() []Place {
 	wakers := Nowhere(int(p.Tokens))
