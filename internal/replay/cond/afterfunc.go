@@ -125,13 +125,7 @@ func calledLists(p *model.Program) [][]int32 {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b int32) int { return cmp.Compare(p.Lists[a].Created, p.Lists[b].Created) })
-	groups := model.Grouped(len(all), func(i int32) int32 { return p.Lists[all[i]].Site })
-	for _, g := range groups {
-		for k := range g {
-			g[k] = all[g[k]]
-		}
-	}
-	return groups
+	return model.Grouped(all, func(l int32) int32 { return p.Lists[l].Site })
 }
 
 // gathers reports whether each call comes as long after the first of its waits, give or take

@@ -96,7 +96,7 @@ func findBatchers(p *model.Program, all []model.Handover) []*batcher {
 	// A batcher is a goroutine that ends waits at one place of the code: a client comes there each
 	// time, and one of two places is another kind of request.
 	var found []*batcher
-	for _, group := range model.Grouped(len(all), func(i int32) end { return end{at(i), all[i].Waker.List} }) {
+	for _, group := range model.Grouped(model.Numbers(len(all)), func(i int32) end { return end{at(i), all[i].Waker.List} }) {
 		site := at(group[0])
 		x := &batcher{list: all[group[0]].Waker.List, waits: map[int32]bool{}, channel: trace.None}
 		answers := make([]model.Handover, len(group))

@@ -61,7 +61,7 @@ func together(p *model.Program, all []inquiry) [][]int32 {
 			places.Join(at[all[i].siteOf(p, n)], at[all[i].siteOf(p, 0)])
 		}
 	}
-	return model.Grouped(len(all), func(i int32) int32 { return places.Find(at[all[i].siteOf(p, 0)]) })
+	return model.Grouped(model.Numbers(len(all)), func(i int32) int32 { return places.Find(at[all[i].siteOf(p, 0)]) })
 }
 
 // promised reports whether goroutines wait for one answer after the other, each from goroutines

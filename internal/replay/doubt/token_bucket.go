@@ -88,10 +88,7 @@ type Buckets struct {
 // operations, nil if there are none that matter. It goes through the events a few times, and once
 // more for each bucket. Waited and Wait are the largest of all buckets, for all progress points.
 func FindBuckets(p *model.Program, rec *trace.Recording) *Buckets {
-	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), is: trace.BySite(rec.Sites, trace.Classify), who: make([]int32, rec.Count), all: map[int32]*dripper{}}
-	for i := range u.who {
-		u.who[i] = int32(i)
-	}
+	u := drippers{rec: rec, requests: InRequests(rec), waits: make([]int32, rec.Count), is: trace.BySite(rec.Sites, trace.Classify), who: model.Numbers(int(rec.Count)), all: map[int32]*dripper{}}
 	for e := range rec.All() {
 		u.event(e)
 	}

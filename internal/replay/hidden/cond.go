@@ -73,7 +73,7 @@ func (t *Traces) watches(parts []Part) []*watch {
 	}
 	// Infer the unseen operations of each group as those of one object, since they share gaps.
 	var all []*watch
-	for _, group := range model.Grouped(len(parts), together.Find) {
+	for _, group := range model.Grouped(model.Numbers(len(parts)), together.Find) {
 		w := &watch{x: &explanation{t: t}, conditions: int32(len(group)), of: map[int32]int32{}}
 		of := make([]bool, len(t.actions))
 		var seen []int32

@@ -53,7 +53,7 @@ func (t *Traces) Parts() []Part {
 		return g
 	}
 	var all []Part
-	for _, group := range model.Grouped(len(t.meetings), func(i int32) int32 { return slots.Find(t.actions[t.meetings[i].wait].slot) }) {
+	for _, group := range model.Grouped(model.Numbers(len(t.meetings)), func(i int32) int32 { return slots.Find(t.actions[t.meetings[i].wait].slot) }) {
 		kinds.Reset()
 		for _, i := range group {
 			kinds.Join(who(t.meetings[i].Waiter.List), who(t.meetings[i].Waker.List))
@@ -68,12 +68,9 @@ func (t *Traces) Parts() []Part {
 				ends = append(ends, x)
 			}
 		}
-		for _, of := range model.Grouped(len(group), func(k int32) int32 { return kinds.Find(who(t.meetings[group[k]].Waiter.List)) }) {
+		for _, of := range model.Grouped(group, func(i int32) int32 { return kinds.Find(who(t.meetings[i].Waiter.List)) }) {
 			if len(of) < LeastHandovers {
 				continue
-			}
-			for k := range of { // from indices of the group to those of meetings
-				of[k] = group[of[k]]
 			}
 			p := Part{Meetings: of}
 			kind := kinds.Find(who(t.meetings[of[0]].Waiter.List))
@@ -324,11 +321,8 @@ type candidate struct {
 func (t *Traces) candidates(gaps []gap, habits []habit) []candidate {
 	// The order within a gap: by the median fraction at which each is seen. Of two at the same
 	// fraction the letter decides: Lock before Unlock, Send behind Receive.
-	order := make([]int, len(habits))
-	for k := range order {
-		order[k] = k
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	order := model.Numbers(len(habits))
+	slices.SortStableFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(habits[a].where(), habits[b].where()), cmp.Compare(habits[a].what, habits[b].what))
 	})
 	var all []candidate
@@ -349,7 +343,7 @@ func (t *Traces) candidates(gaps []gap, habits []habit) []candidate {
 			from, to, low, high := g.from, g.to, g.ran, g.until
 			for _, a := range g.actions {
 				y := &t.actions[a]
-				other := slices.IndexFunc(order, func(k int) bool { return slices.Contains(habits[k].slots, y.slot) })
+				other := slices.IndexFunc(order, func(k int32) bool { return slices.Contains(habits[k].slots, y.slot) })
 				if other < rank {
 					from, low = max(from, y.from, y.to), max(low, y.ran)
 				} else if y.from < to {
@@ -359,7 +353,7 @@ func (t *Traces) candidates(gaps []gap, habits []habit) []candidate {
 			at := min(max(g.ran+int64(h.where()*float64(g.until-g.ran)), low), high)
 			u := t.unseen(g.g, h.what, from, to, at, float64(rank))
 			u.slot, u.gap = h.slots[0], int32(i)
-			all = append(all, candidate{u, k, by})
+			all = append(all, candidate{u, int(k), by})
 		}
 	}
 	return all

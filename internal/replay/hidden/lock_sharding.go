@@ -160,7 +160,7 @@ func (d *Deal) succeed(x *explanation) {
 	}
 	// The holds of a succession must not overlap, as they are of one lock.
 	d.Of = make([]int32, len(d.Holds))
-	groups := model.Grouped(len(d.Holds), same.Find)
+	groups := model.Grouped(model.Numbers(len(d.Holds)), same.Find)
 	for n, group := range groups {
 		slices.SortFunc(group, func(a, b int32) int { return cmp.Compare(d.Holds[a].From, d.Holds[b].From) })
 		s := Succession{From: math.MaxInt32, To: -1}
@@ -210,10 +210,7 @@ func (d *Deal) claims() []claim {
 	}
 	// Take from each what the goroutine itself has.
 	own := map[int32][]*Hold{} // by goroutine, what it has
-	order := make([]int32, len(d.Holds))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := model.Numbers(len(d.Holds))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(d.Holds[a].From, d.Holds[b].From) })
 	var all []claim
 	for _, i := range order {
@@ -301,10 +298,7 @@ func (d *Deal) Assign(n int32) {
 	for i := range d.Successions {
 		d.Successions[i].rank, d.Successions[i].above, d.Successions[i].Lock = -1, -1, -1
 	}
-	order := make([]int32, len(d.Successions))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := model.Numbers(len(d.Successions))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(d.Successions[a].From, d.Successions[b].From) })
 	for _, i := range order {
 		d.depth(i, false)

@@ -369,23 +369,21 @@ func limits(p *model.Program, i int32, helps []bool) {
 	s := &p.Statements[i]
 	var alone, whole []int64
 	s.Decides = decides(&p.Lists[p.Choices[s.From].List], helps)
-	for k := s.From; k < s.To; k++ {
-		c := &p.Choices[k]
-		if c.Statement != i {
-			continue
-		}
-		l := &p.Lists[c.List]
-		end, since := l.Ops[c.End].At, l.Ops[c.Op].At
-		first := since
+	// Took is for how long a choice was waited for, and for how long since the first of its row.
+	took := func(c *model.Choice) (alone, whole int64) {
+		ops := p.Lists[c.List].Ops
+		since, first := ops[c.Op].At, ops[c.Op].At
 		if n := len(c.Past); n > 0 {
-			first = l.Ops[c.Past[n-1]].At
+			first = ops[c.Past[n-1]].At
 		}
+		return ops[c.End].At - since, ops[c.End].At - first
+	}
+	for k := s.From; k < s.To; k++ {
 		// An element shows no more than that the timer was longer.
-		if c.Object != trace.None {
-			continue
+		if c := &p.Choices[k]; c.Statement == i && c.Object == trace.None {
+			it, row := took(c)
+			alone, whole = append(alone, it), append(whole, row)
 		}
-		alone = append(alone, end-since)
-		whole = append(whole, end-first)
 	}
 	if len(alone) == 0 {
 		return
@@ -401,12 +399,11 @@ func limits(p *model.Program, i int32, helps []bool) {
 	}
 	for k := s.From; k < s.To; k++ { // a timer may have been later there
 		if c := &p.Choices[k]; c.Statement == i && c.Object != trace.None {
-			ops := p.Lists[c.List].Ops
-			since := ops[c.Op].At
-			if n := len(c.Past); n > 0 && s.Whole {
-				since = ops[c.Past[n-1]].At
+			it, row := took(c)
+			if s.Whole {
+				it = row
 			}
-			c.Untimed = ops[c.End].At - since + model.Near
+			c.Untimed = it + model.Near
 		}
 	}
 }

@@ -57,15 +57,12 @@ func infer(p *model.Program) {
 	// Values with goroutines in common stay together, others are apart. Of 4 goroutines where 1 and
 	// 2 wake each other, and 3 and 4, there are two objects.
 	goroutines := model.NewUnion(len(p.Lists))
-	for _, group := range model.Grouped(len(all), func(i int32) int32 { return places.Find(of[p.SiteOf(all[i].Waiter)]) }) {
+	for _, group := range model.Grouped(model.Numbers(len(all)), func(i int32) int32 { return places.Find(of[p.SiteOf(all[i].Waiter)]) }) {
 		goroutines.Reset()
 		for _, i := range group {
 			goroutines.Join(all[i].Waiter.List, all[i].Waker.List)
 		}
-		for _, part := range model.Grouped(len(group), func(k int32) int32 { return goroutines.Find(all[group[k]].Waiter.List) }) {
-			for k := range part {
-				part[k] = group[part[k]]
-			}
+		for _, part := range model.Grouped(group, func(i int32) int32 { return goroutines.Find(all[i].Waiter.List) }) {
 			// What matters little is left as it was, even if it looked like one object: it would be
 			// one more order that is decided anew, for no gain.
 			if !detach(p, all, part) && shared(p, all, part) {
@@ -150,7 +147,7 @@ func inferServers(p *model.Program, all []model.Handover) {
 	})
 	// A pool is of one outermost function, as that is where its goroutines were started. The heads
 	// of different goroutines of it may be at different sites.
-	for _, part := range model.Grouped(len(left), func(i int32) pool { return poolOf(p.Rec.Sites[p.SiteOf(left[i].Waiter)]) }) {
+	for _, part := range model.Grouped(model.Numbers(len(left)), func(i int32) pool { return poolOf(p.Rec.Sites[p.SiteOf(left[i].Waiter)]) }) {
 		wakers := map[int32]bool{}
 		for _, i := range part {
 			wakers[left[i].Waker.List] = true

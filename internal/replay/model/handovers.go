@@ -25,12 +25,21 @@ type Handover struct {
 	Taken         bool  // the waiter was sending, and the waker received
 }
 
-// Grouped returns the numbers below n by their key, groups in the order of their first members, and
-// each in order. So nothing depends on the order of a map: the same recording has the same answer.
-func Grouped[K comparable](n int, key func(i int32) K) [][]int32 {
+// Numbers returns the numbers below n, in order.
+func Numbers(n int) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+// Grouped returns numbers by their key, groups in the order of their first members, and each in the
+// order of all. So nothing depends on the order of a map: the same recording has the same answer.
+func Grouped[K comparable](all []int32, key func(i int32) K) [][]int32 {
 	at := map[K]int{}
 	var groups [][]int32
-	for i := range int32(n) {
+	for _, i := range all {
 		k := key(i)
 		g, ok := at[k]
 		if !ok {
@@ -75,11 +84,7 @@ const Unlimited = 1 << 30
 type Union struct{ parent []int32 }
 
 // NewUnion returns n sets of one element each.
-func NewUnion(n int) *Union {
-	u := &Union{make([]int32, n)}
-	u.Reset()
-	return u
-}
+func NewUnion(n int) *Union { return &Union{Numbers(n)} }
 
 // Reset makes it as many sets as elements.
 func (u *Union) Reset() {

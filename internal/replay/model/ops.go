@@ -34,26 +34,19 @@ func (l *List) ServeAgain() {
 //	OpUnlock, OpWait, OpAwait (op k), OpLock
 //
 // with computing and wake-ups in between, and without OpWait where the signal came before.
-func (l *List) LockBefore(k int) int {
-	for k--; k >= 0; k-- {
-		switch l.Ops[k].Kind {
-		case OpRun, OpWake, OpWait:
-		case OpUnlock:
-			return k
-		default:
-			return -1
-		}
-	}
-	return -1
-}
+func (l *List) LockBefore(k int) int { return l.beside(k, -1, OpUnlock) }
 
 // Awaits returns the mark of a wait for a condition variable right behind op k, -1 for none.
-func (l *List) Awaits(k int) int {
-	for k++; k < len(l.Ops); k++ {
+func (l *List) Awaits(k int) int { return l.beside(k, 1, OpAwait) }
+
+// beside returns the op of a kind right behind op k, or before it with step -1, but for computing,
+// wake-ups and waits; -1 for none.
+func (l *List) beside(k, step int, kind OpKind) int {
+	for k += step; k >= 0 && k < len(l.Ops); k += step {
 		switch l.Ops[k].Kind {
-		case OpRun, OpWake, OpWait:
-		case OpAwait:
+		case kind:
 			return k
+		case OpRun, OpWake, OpWait:
 		default:
 			return -1
 		}
