@@ -172,23 +172,19 @@ type cell struct{ scope, region, metric string }
 // A duet is two runs at once.
 type duet struct{ first, second sample }
 
-// duets are the pairs of the old version with the new one, and of the old one with itself, in a
-// random order.
+// duets are the pairs of the old version with the new one, and of the old one with itself, in
+// turns.
 type duets struct{ both, same []duet }
 
 func (o *options) duets(ctx context.Context, dir string) (all duets, err error) {
 	began := time.Now()
 	for i := range o.pairs {
-		for _, beside := range []string{o.new, o.base} {
-			d, err := o.duet(ctx, filepath.Join(dir, fmt.Sprint(i, beside == o.base)), beside)
+		for k, to := range []*[]duet{&all.both, &all.same} { // new may be the file that base is
+			d, err := o.duet(ctx, filepath.Join(dir, fmt.Sprint(i, k)), []string{o.new, o.base}[k])
 			if err != nil {
 				return all, err
 			}
-			if beside == o.base {
-				all.same = append(all.same, d)
-			} else {
-				all.both = append(all.both, d)
-			}
+			*to = append(*to, d)
 		}
 		if command.IsTerminal(o.call) || i == 0 {
 			left := time.Duration(o.pairs-i-1) * (time.Since(began) / time.Duration(i+1))
