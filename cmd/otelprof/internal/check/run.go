@@ -206,21 +206,19 @@ func (s sample) add(r *spans.RegionStats, took time.Duration) {
 	}
 }
 
-// A tail keeps the end of what a program says.
-type tail struct{ bytes.Buffer }
+// A tail keeps the end of what a program says. It is no [io.ReaderFrom], by which all would be kept.
+type tail struct{ kept []byte }
 
 const mostSaid = 4 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
-	if t.Len() > 16*mostSaid {
-		last := bytes.Clone(t.Bytes()[t.Len()-mostSaid:])
-		t.Reset()
-		t.Buffer.Write(last)
+	if len(t.kept) > 16*mostSaid {
+		t.kept = bytes.Clone(t.kept[len(t.kept)-mostSaid:])
 	}
-	return t.Buffer.Write(p)
+	t.kept = append(t.kept, p...)
+	return len(p), nil
 }
 
 func (t *tail) String() string {
-	text := t.Bytes()
-	return strings.TrimSpace(string(text[max(0, len(text)-mostSaid):]))
+	return strings.TrimSpace(string(t.kept[max(0, len(t.kept)-mostSaid):]))
 }

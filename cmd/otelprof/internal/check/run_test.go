@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +39,17 @@ func TestProgramBesideItself(t *testing.T) {
 	}
 	if row := judge(runs, nil).Rows[0]; row.Metric != "mean" || row.Change != 0 || row.Verdict != same {
 		t.Errorf("row %+v, want a mean that is the same", row)
+	}
+}
+
+// Of a program that prints much the end is kept, also where it is copied as package os/exec does.
+func TestTail(t *testing.T) {
+	var said tail
+	much := strings.NewReader(strings.Repeat("x", 1<<20) + "\nno disk\n")
+	if _, err := io.Copy(&said, struct{ io.Reader }{much}); err != nil {
+		t.Fatal(err)
+	}
+	if text := said.String(); len(said.kept) > 1<<18 || len(text) > mostSaid || !strings.HasSuffix(text, "x\nno disk") {
+		t.Errorf("%d bytes are kept, and %d said, which end with %q", len(said.kept), len(text), text[max(0, len(text)-20):])
 	}
 }
