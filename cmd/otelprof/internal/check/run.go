@@ -102,16 +102,22 @@ func (o *options) once(ctx context.Context, dir, file string, processors []int) 
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	running, over := context.WithCancel(ctx)
+	defer over()
+	go func() {
+		ended <- cmd.Wait()
+		over()
+	}()
 	// An interrupt more would end a program that shuts down, and one that never ends is killed.
 	interrupted := false
 	interrupt := sync.OnceFunc(func() {
-		interrupted = true
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		interrupted = !errors.Is(cmd.Process.Signal(os.Interrupt), os.ErrProcessDone)
 		time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
 	})
 	if o.load != "" {
-		err = o.sendLoad(ctx, port)
+		if err = accepts(running, port); err == nil {
+			_, err = output(ctx, "", "sh", "-c", withPort(o.load, port))
+		}
 		interrupt()
 	}
 	after := time.NewTimer(o.each)
@@ -126,30 +132,29 @@ func (o *options) once(ctx context.Context, dir, file string, processors []int) 
 	switch {
 	case ctx.Err() != nil:
 		return nil, errors.New("interrupted")
-	case err != nil:
-		return nil, fmt.Errorf("%s: load: %w\n%s", file, err, said.String())
 	case end != nil && !interrupted:
 		return nil, fmt.Errorf("%s: %w\n%s", file, end, said.String())
+	case err != nil:
+		return nil, fmt.Errorf("%s: load: %w\n%s", file, err, said.String())
 	}
 	return readSample(ctx, dir, file, time.Since(began))
 }
 
-// sendLoad runs the command that sends requests, once there is someone to take them.
-func (o *options) sendLoad(ctx context.Context, port string) error {
+// accepts waits until a program accepts connections on a port; ctx ends with the program.
+func accepts(ctx context.Context, port string) error {
 	deadline := time.Now().Add(startTime)
 	for {
 		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = c.Close()
-			break
-		}
-		if ctx.Err() != nil || time.Now().After(deadline) {
+		switch {
+		case err == nil:
+			return c.Close()
+		case ctx.Err() != nil:
+			return errors.New("the program ended before it accepted connections on {port}")
+		case time.Now().After(deadline):
 			return fmt.Errorf("no one accepts connections on {port} within %v: %w", startTime, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	_, err := output(ctx, "", "sh", "-c", withPort(o.load, port))
-	return err
 }
 
 // freePort returns a port of the loopback address that is free now.

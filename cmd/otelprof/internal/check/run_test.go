@@ -1,15 +1,39 @@
 package check
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 )
+
+// TestMain is also a program that fails once it has had a connection. Its arguments are "crash", a
+// port, and a file for its process ID.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "crash" {
+		crash(os.Args[2], os.Args[3])
+	}
+	os.Exit(m.Run())
+}
+
+func crash(port, file string) {
+	err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o600)
+	if err == nil {
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_, err = l.Accept()
+		}
+	}
+	fmt.Println("no disk", err)
+	os.Exit(3)
+}
 
 // script writes a shell script, which is the program of a test.
 func script(t *testing.T, lines string) string {
@@ -51,5 +75,24 @@ func TestTail(t *testing.T) {
 	}
 	if text := said.String(); len(said.kept) > 1<<18 || len(text) > mostSaid || !strings.HasSuffix(text, "x\nno disk") {
 		t.Errorf("%d bytes are kept, and %d said, which end with %q", len(said.kept), len(text), text[max(0, len(text)-20):])
+	}
+}
+
+// A server that ends before its load does has failed, with what it has said.
+func TestServerEnds(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := filepath.Join(t.TempDir(), "{port}")
+	for name, o := range map[string]options{
+		"before": {base: script(t, "echo no disk; exit 3"), load: "true"},
+		"under":  {base: own, args: []string{"crash", "{port}", id}, load: "while kill -0 $(cat " + id + ") 2>/dev/null; do sleep 0.01; done"},
+	} {
+		o.call, o.each, o.share = quiet(), time.Minute, true
+		_, err := o.duet(t.Context(), t.TempDir(), o.base)
+		if err == nil || !strings.Contains(err.Error(), "exit status 3\nno disk") {
+			t.Errorf("%s its load: %v, want its status, and what it has said", name, err)
+		}
 	}
 }
