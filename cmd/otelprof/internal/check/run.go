@@ -32,6 +32,10 @@ const (
 // starts first, and has which half, is left to chance.
 func (o *options) duet(ctx context.Context, dir, beside string) (duet, error) {
 	files := [2]string{o.base, beside}
+	ports, err := freePorts()
+	if err != nil {
+		return duet{}, err
+	}
 	halves := o.halves()
 	if rand.IntN(2) == 0 {
 		halves[0], halves[1] = halves[1], halves[0]
@@ -43,7 +47,7 @@ func (o *options) duet(ctx context.Context, dir, beside string) (duet, error) {
 	for _, i := range []int{first, 1 - first} {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			measured[i], failed[i] = o.once(ctx, filepath.Join(dir, fmt.Sprint(i)), files[i], halves[i])
+			measured[i], failed[i] = o.once(ctx, filepath.Join(dir, fmt.Sprint(i)), files[i], ports[i], halves[i])
 		}()
 	}
 	<-done
@@ -78,15 +82,12 @@ func start(cmd *exec.Cmd, processors []int) error {
 }
 
 // once runs a program, and reads what it has measured.
-func (o *options) once(ctx context.Context, dir, file string, processors []int) (sample, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what stays is removed with the folder above
-	port, err := freePort()
+func (o *options) once(ctx context.Context, dir, file, port string, processors []int) (sample, error) {
+	err := os.MkdirAll(dir, 0o755)
 	if err != nil {
 		return nil, err
 	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what stays is removed with the folder above
 	args := make([]string, len(o.args))
 	for i, arg := range o.args {
 		args[i] = withPort(arg, port)
@@ -157,14 +158,20 @@ func accepts(ctx context.Context, port string) error {
 	}
 }
 
-// freePort returns a port of the loopback address that is free now.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// freePorts returns two ports of the loopback address that are free now: each is chosen while the
+// other is taken.
+func freePorts() (ports [2]string, err error) {
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return ports, err
+		}
+		defer l.Close() //nolint:errcheck // nothing was accepted
+		if _, ports[i], err = net.SplitHostPort(l.Addr().String()); err != nil {
+			return ports, err
+		}
 	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
+	return ports, nil
 }
 
 // readSample reads a program's data folder.

@@ -96,3 +96,16 @@ func TestServerEnds(t *testing.T) {
 		}
 	}
 }
+
+// The programs of a pair have ports of their own.
+func TestFreePorts(t *testing.T) {
+	for range 100 {
+		ports, err := freePorts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ports[0] == "" || ports[0] == ports[1] {
+			t.Fatalf("freePorts() = %q, want two", ports)
+		}
+	}
+}
