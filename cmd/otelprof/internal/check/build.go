@@ -26,13 +26,16 @@ func (o *options) build(ctx context.Context, pkg, dir string) (base, here, what 
 		return "", "", "", err
 	}
 	tree := filepath.Join(dir, "tree")
-	if _, err := git(ctx, "worktree", "add", "--detach", tree, commit); err != nil {
+	defer func() {
+		// It may be there, and locked, also where git has failed, by a hook or an interrupt.
+		_, remove := git(context.WithoutCancel(ctx), "worktree", "remove", "--force", "--force", tree)
+		if err == nil {
+			err = remove
+		}
+	}()
+	if _, err = git(ctx, "worktree", "add", "--detach", tree, commit); err != nil {
 		return "", "", "", err
 	}
-	defer func() {
-		_, remove := git(context.WithoutCancel(ctx), "worktree", "remove", "--force", tree)
-		err = errors.Join(err, remove)
-	}()
 	base, here = filepath.Join(dir, "base"), filepath.Join(dir, "new")
 	if err := goBuild(ctx, filepath.Join(tree, top), pkg, base); err != nil {
 		return "", "", "", fmt.Errorf("at %s: %w", commit, err)

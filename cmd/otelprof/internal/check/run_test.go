@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
+	"github.com/otelprof/otelprof/internal/testutil"
 )
 
 // TestMain is also a program that fails once it has had a connection. Its arguments are "crash", a
@@ -107,5 +109,41 @@ func TestFreePorts(t *testing.T) {
 		if ports[0] == "" || ports[0] == ports[1] {
 			t.Fatalf("freePorts() = %q, want two", ports)
 		}
+	}
+}
+
+// No worktree is left behind where git fails when it has made one, as by a hook.
+func TestWorktreeIsRemoved(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		testutil.Lacks(t, "GIT", "needs git")
+	}
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} { // of a test within a hook
+		t.Setenv(name, "")
+		_ = os.Unsetenv(name)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Chdir(t.TempDir())
+	made := func(args ...string) string {
+		t.Helper()
+		out, err := git(t.Context(), args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	made("init", "-q")
+	made("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "one")
+	if err := os.MkdirAll(filepath.Join(".git", "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(".git", "hooks", "post-checkout"), []byte("#!/bin/sh\nexit 2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := options{ref: "HEAD"}
+	if _, _, _, err := o.build(t.Context(), ".", t.TempDir()); err == nil || !strings.Contains(err.Error(), "worktree add") {
+		t.Errorf("build() = %v, want what git says", err)
+	}
+	if trees := made("worktree", "list", "--porcelain"); strings.Count(trees, "worktree ") != 1 {
+		t.Errorf("there are worktrees: %s", trees)
 	}
 }
