@@ -158,6 +158,18 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// So few pairs cannot tell any of many rows from chance: what seems slower is not clear, and no
+// failure.
+func TestFewPairs(t *testing.T) {
+	slower := map[string]float64{"c": 0.5}
+	for pairs, want := range map[int]int{leastPairs: exitUnclear, usualPairs: exitFailed} {
+		r := judge(simulated(1, pairs, 0.003, slower), nil)
+		if got := r.status(); got != want || len(r.Failed)+len(r.Unclear) != 2 {
+			t.Errorf("%d pairs: status %d, want %d, of the mean and the median of one region: %v", pairs, got, want, r.outcome())
+		}
+	}
+}
+
 // The rate is spans in a second: fewer where each takes longer.
 func TestRate(t *testing.T) {
 	var runs duets

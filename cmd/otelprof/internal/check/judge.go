@@ -88,7 +88,7 @@ func judge(runs duets, rules []rule) report {
 	if len(rules) > 0 {
 		compared = judgedBy(rules, cells)
 	}
-	each := confidence(max(1, compared), len(runs.both))
+	each, enough := confidence(max(1, compared), len(runs.both))
 	for _, c := range cells {
 		out.Rows = append(out.Rows, rowOf(c, runs, each))
 	}
@@ -101,6 +101,9 @@ func judge(runs duets, rules []rule) report {
 	}
 	for _, r := range rules {
 		out.apply(r)
+	}
+	if !enough { // more pairs would tell it from chance
+		out.Failed, out.Unclear = []ruled{}, append(out.Unclear, out.Failed...)
 	}
 	return out
 }
@@ -141,11 +144,12 @@ func (r *report) apply(of rule) {
 // interval that does not.
 const together = 0.995
 
-// confidence is that of one interval, so that so many hold together (Bonferroni): as much as so
-// many pairs can give, at most.
-func confidence(compared, pairs int) float64 {
+// confidence is that of one interval, so that so many hold together (Bonferroni), or as much as so
+// many pairs can give, where that is not enough.
+func confidence(compared, pairs int) (each float64, enough bool) {
 	most := 1 - math.Exp2(1-float64(pairs)) // of the interval from the least to the largest
-	return min(1-(1-together)/float64(compared), most)
+	each = 1 - (1-together)/float64(compared)
+	return min(each, most), each <= most
 }
 
 // commonCells are the metrics that all runs have.
