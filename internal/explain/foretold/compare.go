@@ -36,7 +36,8 @@ const (
 )
 
 // Outcomes says of each version of a service, and of the one that runs now, what the version before
-// had foretold of its largest change, and what came. The last is first.
+// had foretold of its largest change, and what came. The last is first. What a version measures or
+// foretells after a later one has come, as where that is taken back, does not count.
 func Outcomes(records []Record, now Record) (all []profile.Outcome) {
 	var versions []Record // the last record of each, in the order of their first
 	for _, r := range append(slices.Clone(records), now) {
@@ -44,7 +45,9 @@ func Outcomes(records []Record, now Record) (all []profile.Outcome) {
 			continue
 		}
 		if i := slices.IndexFunc(versions, func(v Record) bool { return v.Version == r.Version }); i >= 0 {
-			versions[i] = withCurves(r, versions[i])
+			if i == len(versions)-1 {
+				versions[i] = withCurves(r, versions[i])
+			}
 			continue
 		}
 		versions = append(versions, r)

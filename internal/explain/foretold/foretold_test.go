@@ -3,6 +3,7 @@ package foretold
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,22 @@ func TestOutcomes(t *testing.T) {
 	all := Outcomes([]Record{before, version("1.5", 500, 2.0, 0.3, 16, curve(reserve)), version("1.5", 500, 2.0, 0.3, 16)}, version("1.6", 505, 1.5, 0.3, 15.8))
 	if within, of := Calibration(all); len(all) != 2 || all[0].To != "1.6" || within != 1 || of != 2 {
 		t.Errorf("%d of %d held of %+v, want the last of two missed", within, of, all)
+	}
+}
+
+// What was foretold stays as it was, also where the version runs again after the next one.
+func TestOutcomesAfterRollback(t *testing.T) {
+	records := []Record{version("1.4", 400, 2.5, 0.3, 20, curve(reserve)), version("1.5", 500, 2.0, 0.3, 16)}
+	later := curve(reserve)
+	later.Effects = []Effect{{0.5, 0.01, 0, 0.02}}
+	want := Outcomes(records[:1], records[1])
+	for name, got := range map[string][]profile.Outcome{
+		"runs":        Outcomes(records, version("1.4", 300, 2.5, 0.3, 26, later)),
+		"ran, as 1.5": Outcomes(append(slices.Clone(records), version("1.4", 300, 2.5, 0.3, 26, later)), records[1]),
+	} {
+		if diff := cmp.Diff(want, got); diff != "" || len(want) != 1 {
+			t.Errorf("1.4 %s again (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
