@@ -31,9 +31,10 @@ const (
 	mostNames = 8
 )
 
-// waitsOf is what regions waited for; a trace that cannot be read so has none.
-func waitsOf(rec *trace.Recording) (found []profile.RegionWaits) {
-	_ = trace.Contain(func() { found = replayprofile.Waits(offwake.Read(rec)) })
+// waitsOf is what spans waited for; a trace that cannot be read so has none.
+func waitsOf(rec *trace.Recording) *offwake.Waits {
+	found := &offwake.Waits{}
+	_ = trace.Contain(func() { found = offwake.Read(rec) })
 	return found
 }
 
@@ -89,6 +90,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	found := false
 	var waited, notes, joined, answerable []string
 	var waits [][]profile.RegionWaits
+	var tails [][]offwake.Tail
 	for i, from := range traces {
 		if i >= needed {
 			if result := study.Result(); result.Enough() && !slices.ContainsFunc(result.Answers, asksMore) {
@@ -113,7 +115,8 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 			}
 		}
 		waited = append(waited, rec.Waited()...)
-		waits = append(waits, waitsOf(rec))
+		of := waitsOf(rec)
+		waits, tails = append(waits, replayprofile.Waits(of)), append(tails, of.Tails)
 		if w.progress != "" {
 			answerable = append(answerable, answerableOf(rec)...)
 		}
@@ -131,18 +134,25 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
-	p.Notes, p.Waits = slices.Concat(p.Notes, notes, joined), profile.MergeWaits(waits...)
+	p.Notes = slices.Concat(p.Notes, notes, joined)
+	p.Waits, p.Tails = profile.MergeWaits(waits...), replayprofile.Tails(offwake.Contrasts(tails...))
+	return p, w.unanswered(p, answerable, waited)
+}
+
+// unanswered says why a profile has no answer to what was asked, nil where it has. The names are
+// those of progress points that have visits enough, and of where goroutines waited.
+func (w *whatif) unanswered(p profile.Profile, answerable, waited []string) error {
 	if w.progress != "" && !w.answered(p) {
 		others := slices.DeleteFunc(answerable, func(name string) bool { return name == w.progress })
-		return profile.Profile{}, fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",
+		return fmt.Errorf("progress point %q: no window of the trace can be answered from: must have at least %d visits in each of %d parts of it; a longer trace has more, and these may have enough: %s",
 			w.progress, doubt.LeastVisits, doubt.LeastWindows, some(others))
 	}
 	for _, q := range w.asked.questions { // those about regions have been looked up
 		if !slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Change == q.String() }) {
-			return profile.Profile{}, fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program of otelprof build records all; goroutines wait for locks and channels at %s", q, some(waited))
+			return fmt.Errorf("%s: there is no such thing in what was recorded, or its operations are not known: a program of otelprof build records all; goroutines wait for locks and channels at %s", q, some(waited))
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // answered reports whether a profile says anything of the progress point that was asked about.

@@ -149,6 +149,7 @@ func (w *whatif) write(p profile.Profile) error {
 		return w.json && w.progress != "" && c.Progress != w.progress || !w.asksAbout(trace.Region(c.Region))
 	})
 	p.Waits = slices.DeleteFunc(slices.Clone(p.Waits), func(r profile.RegionWaits) bool { return !w.asksAbout(trace.Region(r.Region)) })
+	p.Tails = slices.DeleteFunc(slices.Clone(p.Tails), func(t profile.Tail) bool { return !w.asksAbout(trace.Region(t.Region)) })
 	if len(w.speedups) > 0 {
 		for i := range p.Curves {
 			p.Curves[i].Effects = slices.DeleteFunc(slices.Clone(p.Curves[i].Effects), func(e profile.Effect) bool {
