@@ -54,9 +54,9 @@ const leastTogether = 100_000_000
 
 // Join puts recordings that several processes made at the same time into one, by the clock of the
 // first. It has the time in which all of them recorded. Requests join them: spans whose remote
-// parents are in another recording. A process without any, or whose clock agrees with no line
-// through the times of its requests, is an error that names it; so is too little time together, and
-// more events than one recording may have ([ErrTooLarge]).
+// parents are in another recording. A process without any ([ApartError]), or whose clock agrees
+// with no line through the times of its requests, is an error that names it; so is too little time
+// together, and more events than one recording may have ([ErrTooLarge]).
 func Join(names []string, recs []*Recording) (*Recording, error) {
 	j := joiner{names: names, recs: recs}
 	j.exchange()
@@ -79,6 +79,17 @@ func Join(names []string, recs []*Recording) (*Recording, error) {
 		return nil, fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
 	}
 	return j.merge(from, to), nil
+}
+
+// An ApartError is that of a process which has no request in common with the first one, nor with
+// others that have.
+type ApartError struct {
+	Process int // its place among the recordings
+	Name    string
+}
+
+func (e *ApartError) Error() string {
+	return fmt.Sprintf("clock of %s: not known: must have spans whose remote parents are in another recording, or the other way round; context must be propagated, and traced by both", e.Name)
 }
 
 // A joiner joins recordings.
@@ -189,7 +200,7 @@ func (j *joiner) unknown(known []bool) error {
 		}
 	}
 	q := slices.Index(known, false)
-	return fmt.Errorf("clock of %s: not known: must have spans whose remote parents are in another recording, or the other way round; context must be propagated, and traced by both", j.names[q])
+	return &ApartError{q, j.names[q]}
 }
 
 // measure notes how long messages between two processes took, at least, before and after. What was

@@ -1,25 +1,51 @@
 package whatif
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// together reads the recordings of several processes at once, and joins them.
-func together(names []string, read func(name string) (*trace.Recording, error)) (*trace.Recording, error) {
+// together reads the recordings of several processes at once, and joins them. A viewer is left out
+// that does not answer where others do, or that no request joins to them.
+func together(names []string, read func(name string) (*trace.Recording, error), leave func(name string, why error)) (*trace.Recording, error) {
 	if len(names) == 1 {
 		return read(names[0])
 	}
-	recs, errs := client.Each(names, read)
+	all, errs := client.Each(names, read)
+	var there []string
+	var recs []*trace.Recording
 	for i, err := range errs {
-		if err != nil {
+		switch {
+		case err == nil:
+			there, recs = append(there, names[i]), append(recs, all[i])
+		case client.IsURL(names[i]) && slices.Contains(errs, nil): // one of many instances may be gone
+			leave(names[i], err)
+		default:
 			return nil, fmt.Errorf("%s: %w", names[i], err)
 		}
 	}
-	return trace.Join(names, recs)
+	for len(recs) > 1 {
+		rec, err := trace.Join(there, recs)
+		apart, ok := errors.AsType[*trace.ApartError](err)
+		if !ok || len(recs) == 2 || !client.IsURL(apart.Name) {
+			return rec, err
+		}
+		leave(apart.Name, err)
+		there, recs = slices.Delete(there, apart.Process, apart.Process+1), slices.Delete(recs, apart.Process, apart.Process+1)
+	}
+	return recs[0], nil
+}
+
+// leave notes that a process is left out.
+func (w *whatif) leave(name string, why error) {
+	if note := fmt.Sprintf("%s is left out: %v", name, why); !slices.Contains(w.left, note) {
+		w.left = append(w.left, note)
+	}
 }
 
 // clocksOf says how the clocks of joined recordings differ, raw and as they are mapped.

@@ -52,7 +52,7 @@ func (w *whatif) replay(ctx context.Context, names []string) (profile.Profile, e
 	client.WarnOfRepeats(w.Stderr, names)
 	if w.join {
 		joined := traceSource{strings.Join(names, ", "), func() (*trace.Recording, error) {
-			return together(names, w.readTrace)
+			return together(names, w.readTrace, w.leave)
 		}}
 		return w.simulate(ctx, []traceSource{joined}, 1)
 	}
@@ -73,7 +73,7 @@ func (w *whatif) replayLive(ctx context.Context, addresses []string) (profile.Pr
 		return profile.Profile{}, err
 	}
 	live := traceSource{strings.Join(addresses, ", "), func() (*trace.Recording, error) {
-		return together(addresses, func(address string) (*trace.Recording, error) { return w.fetchTrace(ctx, address) })
+		return together(addresses, func(address string) (*trace.Recording, error) { return w.fetchTrace(ctx, address) }, w.leave)
 	}}
 	return w.simulate(ctx, slices.Repeat([]traceSource{live}, mostLive), 1)
 }
@@ -99,6 +99,10 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		}
 		name := from.name
 		rec, err := from.read()
+		if err != nil && i >= needed { // what was seen has an answer
+			notes = append(notes, fmt.Sprintf("%s: no further recording: %v", name, err))
+			break
+		}
 		if err == nil {
 			err = w.prepare(rec)
 		}
@@ -134,7 +138,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 		return profile.Profile{}, errors.New("regions: there are none; -function asks about functions")
 	}
 	p := replayprofile.Of(study.Result())
-	p.Notes = slices.Concat(p.Notes, notes, joined)
+	p.Notes = slices.Concat(p.Notes, notes, joined, w.left)
 	p.Waits, p.Tails = profile.MergeWaits(waits...), replayprofile.Tails(offwake.Contrasts(tails...))
 	return p, w.unanswered(p, answerable, waited)
 }

@@ -42,9 +42,10 @@ the trace, up to three times, with the token; the trace is simulated here.
 
 Several URLs are processes that ask each other, services or replicas of one: they record at the
 same time, and their recordings are joined by the IDs of spans, so that a region of one is held
-against the progress points of all. Clocks may differ by any offset, and run at other rates:
-requests and answers bound by how much, which the notes say. With -join the same is done with
-traces of the same time.
+against the progress points of all. One that does not answer, or has no request of the others, is
+left out, with a note. Clocks may differ by any offset, and run at other rates: requests and
+answers bound by how much, which the notes say. With -join the same is done with traces of the same
+time.
 
 With -confirm a running program is asked for slow-downs of the regions that seem to matter most,
 three at most: their callers are held for 10 and 30 % of what they take themselves, in some
@@ -95,6 +96,7 @@ type whatif struct {
 	json, confirm, join        bool
 	record, wait               time.Duration
 	names                      []string // of traces, or URLs
+	left                       []string // notes about processes that are left out
 	target                     plans.TargetFlags
 	http                       *http.Client // for what takes no token
 	asked                      asked
