@@ -28,7 +28,7 @@ type Explanation struct {
 	// Round is how many experiments it then takes to try everything once.
 	Round int `json:"experiments_per_round"`
 	// Most and Least are how many experiments fit, if work is done fast, and if each takes as long
-	// as it may.
+	// as it may; the same of a plan by the clock.
 	Most  int `json:"experiments_at_most"`
 	Least int `json:"experiments_at_least"`
 	// Limits are those in force beside the program's caps: the worst case.
@@ -76,6 +76,11 @@ func Plan(p *plan.Plan, caps Caps, now time.Time) Explanation {
 	measured := max(0, lasts-time.Duration(p.Timing.Warmup))
 	e.Most = int(measured / time.Duration(p.Timing.Experiment+p.Timing.Cooloff))
 	e.Least = int(measured / time.Duration(p.Timing.MaxExperiment+p.Timing.Cooloff))
+	if p.ByClock() { // all rest for as long as that takes where a region is all of the time
+		busy := p.Loss(p.Limits.Duty, 1) / p.Loss(1, 1)
+		e.Most = int(busy * float64(measured) / float64(p.Timing.Epoch))
+		e.Least = e.Most
+	}
 	if p.Mode == profile.ModeDilation {
 		most := slices.Max(append(caps.Allowed.Speedups(p), 0)) / 100
 		e.StretchPercent = math.Round(100 * most / (1 - most))

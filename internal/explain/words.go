@@ -38,7 +38,7 @@ func (e Explanation) Lines() []Line {
 	speedups := e.caps.Allowed.Speedups(p)
 	line("", "speed-ups of %s%s", joined(speedups, "%g%%"), tightened(len(speedups) < len(p.Grid.Speedups), words(joined(p.Grid.Speedups, "%g%%"))))
 	line("when", "from %s to %s, %v", e.from(), e.Begins.Add(time.Duration(e.LastsNs)).UTC().Format(time.RFC3339), round(time.Duration(e.LastsNs)))
-	line("experiments", "%d to %d fit: each takes %v to %v and %v between two", e.Least, e.Most, p.Timing.Experiment, p.Timing.MaxExperiment, p.Timing.Cooloff)
+	line("experiments", "%s", e.fit())
 	line("", "%d try everything once, if each entry of regions and auto finds its regions: %d", e.Round, e.Regions)
 	line("costs", "at most, in each process:")
 	line("", "%v at the end of one span%s", l.PerSpan, tightened(p.Limits.PerSpan > e.caps.Limits.PerSpan, p.Limits.PerSpan))
@@ -57,6 +57,15 @@ func (e Explanation) Lines() []Line {
 		line(titled(i, "warnings"), "%s", text)
 	}
 	return lines
+}
+
+// fit says how many experiments fit.
+func (e Explanation) fit() string {
+	t := e.Plan.Timing
+	if e.Plan.ByClock() {
+		return fmt.Sprintf("%d fit: each in an epoch of %v, and in others all processes rest", e.Most, t.Epoch)
+	}
+	return fmt.Sprintf("%d to %d fit: each takes %v to %v and %v between two", e.Least, e.Most, t.Experiment, t.MaxExperiment, t.Cooloff)
 }
 
 // Cost is what the plan delays at most, in one line.
