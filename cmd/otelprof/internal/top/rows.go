@@ -18,6 +18,7 @@ type topDistribution struct {
 type topKey struct {
 	Scope        string `json:"scope"`
 	ScopeVersion string `json:"scope_version,omitempty"`
+	SchemaURL    string `json:"scope_schema_url,omitempty"`
 	Name         string `json:"name"`
 }
 

@@ -3,6 +3,7 @@ package top
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -203,6 +204,23 @@ func TestTopBegunAnew(t *testing.T) {
 	s.take(before)
 	if rows, length := s.table(); len(s.history) != 1 || length != 0 || rows[0].rate != -1 || rows[0].Count != 100 {
 		t.Errorf("%d polls, window of %v, %+v; want the new program's alone", len(s.history), length, rows[0])
+	}
+}
+
+// Two schemas of one scope are two regions, each of which is compared with what it was.
+func TestTopSchemas(t *testing.T) {
+	poll := func(second, count int) (p topPoll) {
+		text := fmt.Sprintf(`{"regions":[{"scope":"s","name":"x","count":%d},{"scope":"s","scope_schema_url":"u","name":"x","count":5}]}`, count)
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatal(err)
+		}
+		p.at = time.Unix(int64(second), 0)
+		return p
+	}
+	before, after := poll(1, 100), poll(2, 110)
+	rows := after.rows(before, before)
+	if after.begunAnew(before) || rows[0].rate != 10 || rows[0].Count != 10 || rows[1].rate != 0 || rows[1].Count != 0 {
+		t.Errorf("begun anew %v, rows %+v; want 10 more of the first", after.begunAnew(before), rows)
 	}
 }
 
