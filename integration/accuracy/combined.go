@@ -5,11 +5,8 @@ import (
 	"io"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
-
-// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs of
-// the same run allow, or slow-downs alone.
-const modeCombined profile.Mode = "combined"
 
 // Targets of a whole run for combined answers at 25 and 50 % faster: percentage points, and the
 // coverage in [0, 1].
@@ -32,7 +29,7 @@ type combinedSummary struct {
 func summarizeCombined(cells []cell) (s combinedSummary) {
 	var near, far []cell
 	cells, _ = steady(cells)
-	for _, c := range ofMode(modeCombined, cells) {
+	for _, c := range ofMode(answers.ModeCombined, cells) {
 		if c.Speedup <= profile.Near {
 			near = append(near, c)
 			continue
@@ -42,7 +39,7 @@ func summarizeCombined(cells []cell) (s combinedSummary) {
 			s.sureWrong++
 		}
 	}
-	s.all, s.width = summarize(far, modeCombined), medianWidth(far)
+	s.all, s.width = summarize(far, answers.ModeCombined), medianWidth(far)
 	s.first, s.of = ranked(near)
 	return s
 }
@@ -50,13 +47,13 @@ func summarizeCombined(cells []cell) (s combinedSummary) {
 func (s combinedSummary) print(out io.Writer) {
 	if s.all.cells > 0 {
 		fmt.Fprintf(out, "accuracy SUMMARY mode=%s cells=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f sure_and_wrong=%d first_ranked=%d/%d withheld=%d\n",
-			modeCombined, s.all.cells, s.all.meanAbsError, s.all.worst, s.all.coverage, s.width, s.sureWrong, s.first, s.of, s.all.withheld)
+			answers.ModeCombined, s.all.cells, s.all.meanAbsError, s.all.worst, s.all.coverage, s.width, s.sureWrong, s.first, s.of, s.all.withheld)
 	}
 }
 
 // missed names the targets that are not met.
 func (s combinedSummary) missed() (missed []string) {
-	hold := holdTo(modeCombined, &missed)
+	hold := holdTo(answers.ModeCombined, &missed)
 	hold("mean_abs_error", s.all.meanAbsError, mostCombinedError, s.all.meanAbsError <= mostCombinedError)
 	hold("coverage", s.all.coverage, leastCombinedCoverage, s.all.coverage >= leastCombinedCoverage)
 	hold("median_width", s.width, mostCombinedWidth, s.width <= mostCombinedWidth)
@@ -69,7 +66,7 @@ func (s combinedSummary) missed() (missed []string) {
 // combine judges the one answer, and says what slow-downs cost in the simulation and in the
 // program.
 func (l *lab) combine(p profile.Profile) {
-	l.judge(modeCombined, p)
+	l.judge(answers.ModeCombined, p)
 	for _, a := range p.Curves {
 		for _, b := range p.Curves {
 			if a.Mode != profile.ModeReplay || b.Mode != profile.ModeSlowdown || a.Region != b.Region || a.Progress != b.Progress || a.Metric != b.Metric || a.Metric != profile.MetricThroughput {

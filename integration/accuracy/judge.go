@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/naming/withheldcode"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 // A control is a question whose answer is known, and how it was answered.
@@ -108,23 +108,9 @@ func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profi
 	return c
 }
 
-// effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
+// effect finds the answer to a question in a profile.
 func (l *lab) effect(p profile.Profile, mode profile.Mode, metric profile.Metric, q question) profile.Effect {
-	if mode == modeCombined {
-		if e := l.effect(p, profile.ModeReplay, metric, q); e.Known() {
-			return e
-		}
-		mode = profile.ModeSlowdown
-	}
-	for _, c := range p.Curves {
-		if c.Mode != planned(mode) || c.Region.Name != q.region || c.Progress != progressOf(l.Workload, metric) || c.Metric != metric {
-			continue
-		}
-		if i := slices.IndexFunc(c.Effects, func(e profile.Effect) bool { return math.Abs(e.Speedup-q.speedup) < 1e-9 }); i >= 0 {
-			return c.Effects[i]
-		}
-	}
-	return profile.Effect{Speedup: q.speedup, Withheld: profile.Withheld{Code: withheldcode.Other, Text: "the profile has no such curve"}}
+	return answers.Effect(p, answers.Question{Mode: planned(mode), Region: q.region, Progress: progressOf(l.Workload, metric), Metric: metric, Speedup: q.speedup})
 }
 
 func (l *lab) comment(format string, args ...any) {

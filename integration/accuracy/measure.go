@@ -13,6 +13,7 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
@@ -45,7 +46,7 @@ func thorough() settings {
 	return settings{
 		modes: []profile.Mode{profile.ModeSlowdown, profile.ModeOverlap, profile.ModeDilation, profile.ModeReplay}, speedups: []float64{0.1, 0.25, 0.5, 0.75},
 		rounds: 2, overlap: 4, pairs: 2, window: 200 * ms, settle: 100 * ms, patience: 10 * time.Second,
-		recordings: leastWindows, recording: 2 * time.Second, builds: 4, built: time.Second,
+		recordings: answers.LeastWindows, recording: 2 * time.Second, builds: 4, built: time.Second,
 	}
 }
 
@@ -121,8 +122,8 @@ func (l *lab) measure() (result, error) {
 	}
 	for range l.rounds {
 		for _, mode := range l.modes {
-			p, err := l.undisturbed(blocks["predictions"], func() (profile.Profile, error) { return l.predict(mode) })
-			if err != nil {
+			var p profile.Profile
+			if err := blocks["predictions"].Measure(2, func() (err error) { p, err = l.predict(mode); return err }); err != nil {
 				return result{}, fmt.Errorf("%s: %s: %w", l.Name, mode, err)
 			}
 			profiles[mode] = append(profiles[mode], p)
@@ -149,23 +150,6 @@ func (l *lab) measure() (result, error) {
 		l.comment("%s: %s", what, blocks[what])
 	}
 	return l.result, nil
-}
-
-// undisturbed predicts, and once more if other processes disturb it.
-func (l *lab) undisturbed(t *noise.Tally, predict func() (profile.Profile, error)) (profile.Profile, error) {
-	t.Taken++
-	for try := 0; ; try++ {
-		before := noise.Listen()
-		p, err := predict()
-		foreign, loudness := before.Foreign()
-		if err != nil || loudness <= 1 {
-			return p, err
-		}
-		if try > 0 || !t.Retry(before.Began) {
-			t.Keep(foreign)
-			return p, nil
-		}
-	}
 }
 
 // predict runs the program under a mode, and returns the profile.

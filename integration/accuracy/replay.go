@@ -9,17 +9,15 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
-
-// leastWindows is how many windows a verdict takes.
-const leastWindows = 5
 
 // replayed asks about 95 % as well, and takes no more time than it must: there are three times as
 // many workloads.
 func (s settings) replayed(quick bool) settings {
 	s.speedups, s.rounds, s.pairs, s.patience = []float64{0.25, 0.5, 0.75, 0.95}, 1, 2, 5*time.Second
-	s.recordings, s.recording = leastWindows, 2*time.Second
+	s.recordings, s.recording = answers.LeastWindows, 2*time.Second
 	if quick {
 		s.speedups, s.patience = []float64{0.5, 0.95}, 0
 	}
@@ -55,14 +53,9 @@ func (l *lab) predictReplay() (profile.Profile, error) {
 
 // recorded records the program, and returns what is known then.
 func (l *lab) recorded(c *causal.Controller) (p profile.Profile, err error) {
-	for i := 0; err == nil && (i < l.recordings || i < 2*l.recordings && !enough(p)); i++ {
+	for i := 0; err == nil && (i < l.recordings || i < 2*l.recordings && !answers.Enough(p)); i++ {
 		err = c.Record(context.Background(), l.recording)
 		p = c.Profile()
 	}
 	return p, err
-}
-
-// enough reports whether a verdict has as many windows as it takes.
-func enough(p profile.Profile) bool {
-	return p.Recorded != nil && len(p.Recorded.Progress) > 0 && p.Recorded.Progress[0].Windows >= leastWindows
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 func TestReplayFlags(t *testing.T) {
@@ -24,8 +25,8 @@ func TestReplayFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []float64{0.25, 0.5, 0.75, 0.95}; !slices.Equal(o.speedups, want) || o.recordings < leastWindows {
-		t.Errorf("speed-ups %v in %d windows, want %v in %d at least", o.speedups, o.recordings, want, leastWindows)
+	if want := []float64{0.25, 0.5, 0.75, 0.95}; !slices.Equal(o.speedups, want) || o.recordings < answers.LeastWindows {
+		t.Errorf("speed-ups %v in %d windows, want %v in %d at least", o.speedups, o.recordings, want, answers.LeastWindows)
 	}
 	names := map[string]bool{}
 	for _, w := range o.workloads() {

@@ -13,8 +13,8 @@ import (
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/integration/internal/noise"
-	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/replayprofile"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
@@ -136,14 +136,7 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 		}
 		return nil
 	})
-	p := replayprofile.Of(study.Result())
-	i := slices.IndexFunc(p.Changes, func(c profile.Change) bool {
-		return c.Change == r.question.String() && c.Progress == workloads.Done && c.Metric == profile.MetricThroughput
-	})
-	if i < 0 {
-		return profile.Effect{Withheld: profile.Withheld{Code: withheldcode.Other, Text: "there is no such thing in what was recorded"}}, err
-	}
-	return p.Changes[i].Effect, err
+	return answers.Change(replayprofile.Of(study.Result()), r.question.String(), workloads.Done), err
 }
 
 // builtSo runs the usual build and the other one in turns, and returns by how many percent the time

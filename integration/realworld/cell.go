@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
-	"github.com/otelprof/otelprof/internal/naming/withheldcode"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 // A cell is one question, and what the real thing answered. All numbers but the speed-up are in
@@ -28,41 +28,18 @@ type cell struct {
 }
 
 // judge holds a profile against what was measured.
-func judge(p program, b build, mode profile.Mode, profile profile.Profile, actual map[question][]float64, speedups []float64) (cells []cell) {
+func judge(p program, b build, mode profile.Mode, prof profile.Profile, actual map[question][]float64, speedups []float64) (cells []cell) {
 	for _, r := range p.regions {
 		for _, s := range speedups {
 			q := question{r, s}
 			c := cell{program: p.name, mode: mode, build: b, of: p.processes(), question: q}
-			e := effect(profile, mode, p.progress, r.span, s)
+			e := answers.Effect(prof, answers.Question{Mode: mode, Region: r.span, Progress: p.progress, Metric: profile.MetricThroughput, Speedup: s})
 			c.predicted, c.lo, c.hi, c.withheld = 100*e.Reduction, 100*e.Lo, 100*e.Hi, e.Withheld.String()
 			c.actual, c.actualLo, c.actualHi = median(actual[q])
 			cells = append(cells, c)
 		}
 	}
 	return cells
-}
-
-// modeCombined is the one answer from both kinds of evidence: recordings, within what slow-downs
-// allow, or slow-downs alone.
-const modeCombined profile.Mode = "combined"
-
-// effect finds the answer to a question in a profile. If there is none, that is why it is withheld.
-func effect(p profile.Profile, mode profile.Mode, progress, span string, speedup float64) profile.Effect {
-	if mode == modeCombined {
-		if e := effect(p, profile.ModeReplay, progress, span, speedup); e.Known() {
-			return e
-		}
-		mode = profile.ModeSlowdown
-	}
-	for _, c := range p.Curves {
-		if c.Mode != mode || c.Region.Name != span || c.Progress != progress || c.Metric != profile.MetricThroughput {
-			continue
-		}
-		if i := slices.IndexFunc(c.Effects, func(e profile.Effect) bool { return math.Abs(e.Speedup-speedup) < 1e-9 }); i >= 0 {
-			return c.Effects[i]
-		}
-	}
-	return profile.Effect{Speedup: speedup, Withheld: profile.Withheld{Code: withheldcode.Other, Text: "the profile has no such curve"}}
 }
 
 func (c cell) error() float64 { return c.predicted - c.actual }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
@@ -47,7 +48,7 @@ func TestJudge(t *testing.T) {
 
 func TestRank(t *testing.T) {
 	of := func(span string, predicted, actual float64, withheld string) cell {
-		return cell{program: "p", mode: modeCombined, build: stock, limits: defaultLimits, question: question{region{span: span}, 0.5}, predicted: predicted, actual: actual, withheld: withheld}
+		return cell{program: "p", mode: answers.ModeCombined, build: stock, limits: defaultLimits, question: question{region{span: span}, 0.5}, predicted: predicted, actual: actual, withheld: withheld}
 	}
 	for _, tt := range []struct {
 		cells []cell
@@ -76,12 +77,12 @@ func TestClaims(t *testing.T) {
 		{at(profile.ModeSlowdown, 0, 10, 9, 12), true},
 		{at(profile.ModeSlowdown, 0, 10, 11, 12), false},
 		{at(profile.ModeSlowdown, 5, 10, 1, 2), true},
-		{at(modeCombined, 5, 10, 12, 14), true},
-		{at(modeCombined, 5, 10, 14, 15), false},
-		{at(modeCombined, 5, 10, 1, 1.5), false},
+		{at(answers.ModeCombined, 5, 10, 12, 14), true},
+		{at(answers.ModeCombined, 5, 10, 14, 15), false},
+		{at(answers.ModeCombined, 5, 10, 1, 1.5), false},
 		{at(profile.ModeOverlap, 5, 10, 14, 15), false},
 		{at(profile.ModeOverlap, 5, 10, 8, 9), true},
-		{cell{mode: modeCombined, withheld: "why", actualLo: 20}, true},
+		{cell{mode: answers.ModeCombined, withheld: "why", actualLo: 20}, true},
 	} {
 		if err := tt.cell.claims(); (err == nil) != tt.holds {
 			t.Errorf("%+v: %v, want that it holds: %v", tt.cell, err, tt.holds)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/integration/internal/noise"
 )
 
@@ -50,7 +51,7 @@ func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, t
 		return s.predictTogether(ctx, o)
 	}
 	t = &noise.Tally{}
-	for i := 0; i < o.windows || i < 2*o.windows && !enough(p); i++ {
+	for i := 0; i < o.windows || i < 2*o.windows && !answers.Enough(p); i++ {
 		if err := s.undisturbed(t, func() error { return s.record(ctx, o.record) }); err != nil {
 			return profile.Profile{}, nil, nil, err
 		}
@@ -59,15 +60,6 @@ func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, t
 		}
 	}
 	return p, text, t, nil
-}
-
-// leastWindows is how many windows a number takes.
-const leastWindows = 5
-
-// enough reports whether there are as many in which nothing changed, simulated, meets what was
-// recorded.
-func enough(p profile.Profile) bool {
-	return p.Recorded != nil && len(p.Recorded.Progress) > 0 && p.Recorded.Progress[0].Windows >= leastWindows
 }
 
 // realize makes each region faster for real. It returns by how many percent the time between

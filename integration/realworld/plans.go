@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 // planned is how plans are held against the real thing.
@@ -39,7 +40,7 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 	if err != nil {
 		return err
 	}
-	answers := []given{{l.mode, generousLimits, profiles[generousLimits]}, {l.mode, defaultLimits, profiles[defaultLimits]}}
+	all := []given{{l.mode, generousLimits, profiles[generousLimits]}, {l.mode, defaultLimits, profiles[defaultLimits]}}
 	if l.mode == profile.ModeSlowdown {
 		combined, text, t, err := s.predict(ctx, l.settings)
 		if err != nil {
@@ -49,14 +50,14 @@ func (l lab) tryPlans(ctx context.Context, p program, b build, s *process) error
 		if err := keep(s.path()+".combined.json", text); err != nil {
 			return err
 		}
-		answers = append(answers, given{modeCombined, defaultLimits, combined})
+		all = append(all, given{answers.ModeCombined, defaultLimits, combined})
 	}
 	actual, t, err := s.realize(ctx, l.settings)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(l.out, "# %s: windows: %s\n", p.name, t)
-	for _, a := range answers {
+	for _, a := range all {
 		cells := judge(p, b, a.mode, a.profile, actual, l.speedups)
 		for i := range cells {
 			c := &cells[i]
@@ -124,7 +125,7 @@ func (c cell) claims() error {
 	case c.withheld != "":
 	case c.mode == profile.ModeSlowdown && c.actualLo > c.hi:
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be at most %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.hi)
-	case c.mode == modeCombined && (c.actualLo > c.hi+mostSureWrong || c.actualHi < c.lo-mostSureWrong):
+	case c.mode == answers.ModeCombined && (c.actualLo > c.hi+mostSureWrong || c.actualHi < c.lo-mostSureWrong):
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
 	case c.mode == profile.ModeOverlap && math.Abs(c.error()) > mostError:
 		return fmt.Errorf("%w: %s at %.2f is %.2f points off", errClaim, c.region.span, c.speedup, c.error())
@@ -142,7 +143,7 @@ const (
 // claimsTogether returns what does not hold of what is claimed of a program of several processes.
 func (c cell) claimsTogether(p program) error {
 	switch {
-	case c.of < 2 || c.mode != modeCombined:
+	case c.of < 2 || c.mode != answers.ModeCombined:
 	case c.withheld != "":
 		return fmt.Errorf("%w: %s at %.2f is withheld: %s", errClaim, c.region.span, c.speedup, c.withheld)
 	case c.region == p.regions[0] && math.Abs(c.error()) > mostOffTogether:

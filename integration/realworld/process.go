@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -143,21 +144,7 @@ func (s *process) pids() (pids []int) {
 
 // undisturbed measures, and again while other processes disturb it and there is time left for that.
 func (s *process) undisturbed(t *noise.Tally, measure func() error) error {
-	t.Taken++
-	for {
-		before := noise.Listen(s.pids()...)
-		if err := measure(); err != nil {
-			return err
-		}
-		foreign, loudness := before.Foreign()
-		if loudness <= 1 {
-			return nil
-		}
-		if !t.Retry(before.Began) {
-			t.Keep(foreign)
-			return nil
-		}
-	}
+	return t.Measure(math.MaxInt, measure, s.pids()...)
 }
 
 // stop ends the clients and the program.

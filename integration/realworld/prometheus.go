@@ -22,6 +22,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	backends "github.com/otelprof/otelprof/integration/backends/programs"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 // A prometheus keeps what the processes of a program have counted, and otelprof report answers from
@@ -153,7 +154,8 @@ func (p *prometheus) agrees(ctx context.Context, out io.Writer, s *process, limi
 	}
 	var errs []error
 	for _, r := range s.regions {
-		a, b := effect(own, profile.ModeSlowdown, s.progress, r.span, speedup), effect(metrics, profile.ModeSlowdown, s.progress, r.span, speedup)
+		q := answers.Question{Mode: profile.ModeSlowdown, Region: r.span, Progress: s.progress, Metric: profile.MetricThroughput, Speedup: speedup}
+		a, b := answers.Effect(own, q), answers.Effect(metrics, q)
 		if !a.Known() || !b.Known() {
 			fmt.Fprintf(out, "prometheus %s limits=%s region=%s own=%q metrics=%q\n", s.name, limits, word(r.span), a.Withheld, b.Withheld)
 			if a.Known() || b.Known() {

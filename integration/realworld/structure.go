@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/internal/replay"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -89,11 +89,5 @@ func (s *process) askAbout(ctx context.Context, o settings, q replay.Question) (
 	if err != nil {
 		return profile.Effect{}, err
 	}
-	i := slices.IndexFunc(p.Changes, func(c profile.Change) bool {
-		return c.Change == q.String() && c.Progress == s.progress && c.Metric == profile.MetricThroughput
-	})
-	if i < 0 {
-		return profile.Effect{Withheld: profile.Withheld{Text: "there is no such thing in what was recorded"}}, nil
-	}
-	return p.Changes[i].Effect, nil
+	return answers.Change(p, q.String(), s.progress), nil
 }

@@ -87,6 +87,26 @@ type Tally struct {
 	worst              float64       // what other processes took in one that was kept, of a processor
 }
 
+// Measure measures, and again while processes other than this one and those with the pids disturb
+// it and there is patience left: tries times at most.
+func (t *Tally) Measure(tries int, measure func() error, pids ...int) error {
+	t.Taken++
+	for try := 1; ; try++ {
+		before := Listen(pids...)
+		if err := measure(); err != nil {
+			return err
+		}
+		foreign, loudness := before.Foreign()
+		if loudness <= 1 {
+			return nil
+		}
+		if try == tries || !t.Retry(before.Began) {
+			t.Keep(foreign)
+			return nil
+		}
+	}
+}
+
 // Retry reports whether what has taken since began may be measured again.
 func (t *Tally) Retry(began time.Time) bool {
 	if t.wasted >= t.Patience {
