@@ -20,7 +20,7 @@ import (
 // those while it does not. Spans are neither recorded nor in sessions, since what the hook costs
 // drowns in that.
 func causalFigures() []figure {
-	without := func() *side { return cycling(withoutSessions("otelprof-regions")) }
+	without := func() *side { return cycling(withoutSessions("otelprof-regions", sdktrace.NeverSample())) }
 	return []figure{
 		{
 			name: "causal_idle", ours: func() *side { return cycling(withCausal("otelprof-causal-idle")) }, peer: without,
@@ -59,13 +59,6 @@ func cycling(s *side) *side {
 	return s
 }
 
-func withoutSessions(name string, opts ...spans.Option) *side {
-	filter := spans.WithSessionFilter(func(context.Context, string) bool { return false })
-	s := withSessions(name, sdktrace.NeverSample(), append(opts, filter)...)
-	s.lost = nil
-	return s
-}
-
 // withCausal is our wrapper with the hook of a controller.
 func withCausal(name string, opts ...causal.Option) *side {
 	s, _ := controlled(name, opts...)
@@ -77,7 +70,7 @@ func controlled(name string, opts ...causal.Option) (*side, *causal.Controller) 
 	if err != nil {
 		panic(err) // the options are constants in range
 	}
-	s := withoutSessions(name, spans.WithHook(c.Hook()))
+	s := withoutSessions(name, sdktrace.NeverSample(), spans.WithHook(c.Hook()))
 	end := s.close
 	s.close = func() error { return errors.Join(end(), c.Shutdown(context.Background())) }
 	return s, c

@@ -112,11 +112,16 @@ func (t target) holds(r result) string {
 		tolerance = 0
 	}
 	within := func(limit, tolerance, value float64) bool { return limit == 0 || value <= limit+tolerance }
-	if r.dropped <= maxDropped &&
+	return yes(r.dropped <= maxDropped &&
 		within(t.deltaNs, 0, r.delta.ns) &&
 		within(t.deltaAllocs, tolerance, r.delta.allocs) &&
 		within(t.deltaBytes, 0, r.delta.bytes) &&
-		r.x >= t.x {
+		r.x >= t.x)
+}
+
+// yes says whether a promise is kept.
+func yes(kept bool) string {
+	if kept {
 		return "yes"
 	}
 	return "no"

@@ -54,12 +54,8 @@ func runGrowth(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 			if i == 0 {
 				first = r.x
 			}
-			holds := "no"
-			if r.x >= growthLeast*first {
-				holds = "yes"
-			}
 			if _, err := fmt.Fprintf(w, "ratio growth_%s n=%d ours=%.0f peer=%.0f x=%.2f x_lo=%.2f x_hi=%.2f of_first=%.2f bytes_each=%s clock=cpu target=of_first>=%.2f holds=%s\n",
-				g.name, size, r.ours.ns, r.peer.ns, r.x, r.xLo, r.xHi, r.x/first, bytesEach(memory(), size), growthLeast, holds); err != nil {
+				g.name, size, r.ours.ns, r.peer.ns, r.x, r.xLo, r.xHi, r.x/first, bytesEach(memory(), size), growthLeast, yes(r.x >= growthLeast*first)); err != nil {
 				return err
 			}
 		}
@@ -95,12 +91,12 @@ func liveSpans(size int) (figure, func() float64) {
 	with := func(of func() *side, note func(float64)) func() *side {
 		return func() *side {
 			s := of()
-			before := heap()
+			before := settledHeap()
 			live := make([]trace.Span, size)
 			for i := range live {
 				_, live[i] = s.tracer.Start(context.Background(), "live")
 			}
-			note(float64(heap()-before) / float64(size))
+			note(float64(settledHeap()-before) / float64(size))
 			closed := s.close
 			s.close = func() error {
 				runtime.KeepAlive(live)
@@ -118,15 +114,6 @@ func liveSpans(size int) (figure, func() float64) {
 	return f, func() float64 { return bytes }
 }
 
-// heap returns the bytes that are in use once all garbage has gone.
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 // manyNames has spans of that many names; the most regions that there are by default is 2,000.
 func manyNames(size int) (figure, func() float64) {
 	names := make([]string, size)
@@ -142,14 +129,14 @@ func manyNames(size int) (figure, func() float64) {
 				_, span := s.tracer.Start(context.Background(), name)
 				span.End()
 			}
-			before := heap()
+			before := settledHeap()
 			for _, name := range names {
 				span(name)
 			}
 			if s.settle != nil {
 				_ = s.settle() // which has no deadline to miss
 			}
-			note(float64(heap()-before) / float64(size))
+			note(float64(settledHeap()-before) / float64(size))
 			next := 0
 			s.record = func(float64) {
 				if next++; next >= size {

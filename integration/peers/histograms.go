@@ -32,13 +32,13 @@ type histogramSide struct {
 
 func histogramFigures() []histogramFigure {
 	return append([]histogramFigure{
-		{"hdr_record_plain", side1("otelhdr", plain), side1("hdrhistogram-go", plainPeer), 2},
-		{"hdr_record_plain_array", side1("otelhdr", plain), side1("array-increment", array), 0},
-		{"hdr_record_counter32", side1("otelhdr-counter32", plain32), side1("hdrhistogram-go", plainPeer), 0},
-		{"hdr_record_concurrent", side1("otelhdr-concurrent", concurrent), side1("hdrhistogram-go+mutex", mutexPeer), 0},
-		{"hdr_record_concurrent_2g", side2("otelhdr-concurrent", concurrent), waiting(side2("hdrhistogram-go+mutex", mutexPeer)), 8},
-		{"hdr_record_concurrent_2g_prometheus", side2("otelhdr-concurrent", concurrent), side2("prometheus-native", prometheusPeer), 20},
-		{"hdr_recorder_2g", side2("otelhdr-recorder", recorder), side1("otelhdr", plain), 0.95},
+		{"hdr_record_plain", side1("otelhdr", usual.plain), side1("hdrhistogram-go", usual.plainPeer), 2},
+		{"hdr_record_plain_array", side1("otelhdr", usual.plain), side1("array-increment", array), 0},
+		{"hdr_record_counter32", side1("otelhdr-counter32", usual.plain32), side1("hdrhistogram-go", usual.plainPeer), 0},
+		{"hdr_record_concurrent", side1("otelhdr-concurrent", usual.concurrent), side1("hdrhistogram-go+mutex", usual.mutexPeer), 0},
+		{"hdr_record_concurrent_2g", side2("otelhdr-concurrent", usual.concurrent), waiting(side2("hdrhistogram-go+mutex", usual.mutexPeer)), 8},
+		{"hdr_record_concurrent_2g_prometheus", side2("otelhdr-concurrent", usual.concurrent), side2("prometheus-native", prometheusPeer), 20},
+		{"hdr_recorder_2g", side2("otelhdr-recorder", usual.recorder), side1("otelhdr", usual.plain), 0.95},
 		{"hdr_summary", side1("otelhdr", summary), side1("hdrhistogram-go", summaryPeer), 3},
 		{"hdr_percentiles", side1("otelhdr", percentiles), side1("hdrhistogram-go", percentilesPeer), 1.5},
 	}, rangeFigures()...)
@@ -75,20 +75,20 @@ func each(values []uint64, record func(uint64)) {
 	}
 }
 
-func mustOtelhdr(opts ...otelhdr.Option) *otelhdr.Histogram {
-	h, err := otelhdr.NewHistogram(append(opts, otelhdr.WithSignificantDigits(3))...)
+// histogram returns one of ours that has all its buckets.
+func (r valueRange) histogram(opts ...otelhdr.Option) *otelhdr.Histogram {
+	h, err := otelhdr.NewHistogram(append(opts, r.options...)...)
 	if err != nil {
 		panic(err) // the options are valid
 	}
-	each(samples(), h.Record)
+	each(r.values(), h.Record)
 	return h
 }
 
 // The loops below stand side by side because one loop with a function as its parameter would cost
 // more than a record.
 
-func plainOf(h *otelhdr.Histogram) (op func(int), keep func()) {
-	values := samples()
+func plainOf(h *otelhdr.Histogram, values []uint64) (op func(int), keep func()) {
 	return func(n int) {
 		for i := range n {
 			h.Record(values[i&(len(values)-1)])
@@ -96,18 +96,20 @@ func plainOf(h *otelhdr.Histogram) (op func(int), keep func()) {
 	}, func() { h.Count() }
 }
 
-func plain() (op func(int), keep func()) { return plainOf(mustOtelhdr()) }
+func (r valueRange) plain() (op func(int), keep func()) { return plainOf(r.histogram(), r.values()) }
 
-func plain32() (op func(int), keep func()) { return plainOf(mustOtelhdr(otelhdr.WithCounter32())) }
+func (r valueRange) plain32() (op func(int), keep func()) {
+	return plainOf(r.histogram(otelhdr.WithCounter32()), r.values())
+}
 
-func newPeer() *hdrhistogram.Histogram {
-	h := hdrhistogram.New(1, math.MaxInt64, 3)
-	each(samples(), func(v uint64) { _ = h.RecordValue(int64(v)) }) // all are in range
+func (r valueRange) peer() *hdrhistogram.Histogram {
+	h := hdrhistogram.New(1, int64(r.highest), 3)
+	each(r.values(), func(v uint64) { _ = h.RecordValue(int64(v)) }) // all are in range
 	return h
 }
 
-func plainPeer() (op func(int), keep func()) {
-	h, values := newPeer(), samples()
+func (r valueRange) plainPeer() (op func(int), keep func()) {
+	h, values := r.peer(), r.values()
 	return func(n int) {
 		for i := range n {
 			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
@@ -132,8 +134,8 @@ func array() (op func(int), keep func()) {
 	return increment, func() { counts[0]++ }
 }
 
-func mutexPeer() (op func(int), keep func()) {
-	h, values := newPeer(), samples()
+func (r valueRange) mutexPeer() (op func(int), keep func()) {
+	h, values := r.peer(), r.values()
 	var mu sync.Mutex
 	return func(n int) {
 		for i := range n {
@@ -144,16 +146,16 @@ func mutexPeer() (op func(int), keep func()) {
 	}, func() { h.TotalCount() }
 }
 
-func mustConcurrent() *otelhdr.Concurrent {
-	c, err := otelhdr.NewConcurrent(otelhdr.WithSignificantDigits(3))
+func (r valueRange) newConcurrent() *otelhdr.Concurrent {
+	c, err := otelhdr.NewConcurrent(r.options...)
 	if err != nil {
-		panic(err) // the option is valid
+		panic(err) // the options are valid
 	}
 	return c
 }
 
-func concurrent() (op func(int), keep func()) {
-	c, values := mustConcurrent(), samples()
+func (r valueRange) concurrent() (op func(int), keep func()) {
+	c, values := r.newConcurrent(), r.values()
 	each(values, c.Record)
 	return func(n int) {
 		for i := range n {
@@ -163,18 +165,13 @@ func concurrent() (op func(int), keep func()) {
 }
 
 // recorder has a handle for each goroutine, which its buckets stay with.
-func recorder() (op func(int), keep func()) {
-	c, values := mustConcurrent(), samples()
-	handles := []*otelhdr.Recorder{c.Recorder(), c.Recorder()}
-	for _, r := range handles {
-		each(values, r.Record)
-		r.Close()
-	}
+func (r valueRange) recorder() (op func(int), keep func()) {
+	c, values := r.newConcurrent(), r.values()
 	return func(n int) {
-		r := c.Recorder()
-		defer r.Close()
+		h := c.Recorder()
+		defer h.Close()
 		for i := range n {
-			r.Record(values[i&(len(values)-1)])
+			h.Record(values[i&(len(values)-1)])
 		}
 	}, func() { c.Count() }
 }
@@ -196,7 +193,7 @@ var ranks = []float64{0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.
 
 // summary is 16 percentiles, count, extremes, mean and standard deviation.
 func summary() (op func(int), keep func()) {
-	s := mustOtelhdr().Snapshot(nil)
+	s := usual.histogram().Snapshot(nil)
 	m := s.Summary(nil)
 	return func(n int) {
 		for range n {
@@ -207,7 +204,7 @@ func summary() (op func(int), keep func()) {
 
 // summaryPeer is the same figures.
 func summaryPeer() (op func(int), keep func()) {
-	h := newPeer()
+	h := usual.peer()
 	return func(n int) {
 		for range n {
 			h.ValueAtPercentilesSlice(ranks)
@@ -222,7 +219,7 @@ func summaryPeer() (op func(int), keep func()) {
 
 // percentiles is the ranks alone.
 func percentiles() (op func(int), keep func()) {
-	s := mustOtelhdr().Snapshot(nil)
+	s := usual.histogram().Snapshot(nil)
 	dst := make([]uint64, len(ranks))
 	return func(n int) {
 		for range n {
@@ -232,7 +229,7 @@ func percentiles() (op func(int), keep func()) {
 }
 
 func percentilesPeer() (op func(int), keep func()) {
-	h := newPeer()
+	h := usual.peer()
 	return func(n int) {
 		for range n {
 			h.ValueAtPercentilesSlice(ranks)

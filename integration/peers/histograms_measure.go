@@ -60,32 +60,16 @@ func (f histogramFigure) measure(rounds int, arm time.Duration) (string, error) 
 		return "", err
 	}
 	var o, p, x []float64
-	for round := range rounds {
-		first, second := ours, peer
-		if round%2 == 1 {
-			first, second = peer, ours
-		}
-		a, err := first.run()
-		if err != nil {
-			return "", err
-		}
-		b, err := second.run()
-		if err != nil {
-			return "", err
-		}
-		if round%2 == 1 {
-			a, b = b, a
-		}
+	if err := inTurn(rounds, ours.run, peer.run, func(a, b float64) {
 		o, p, x = append(o, a), append(p, b), append(x, b/a)
+	}); err != nil {
+		return "", err
 	}
 	ours.keep()
 	peer.keep()
 	holds := "-"
-	if ratio := quantile(x, 0.5); f.x != 0 {
-		holds = "no"
-		if ratio >= f.x {
-			holds = "yes"
-		}
+	if f.x != 0 {
+		holds = yes(quantile(x, 0.5) >= f.x)
 	}
 	return fmt.Sprintf("ratio %s ours=%.2f peer=%.2f ours_name=%s peer_name=%s x=%.2f x_lo=%.2f x_hi=%.2f ours_bytes=%d peer_bytes=%d"+
 		" goroutines=%d peer_goroutines=%d clock=%s target=%v holds=%s",
@@ -206,10 +190,7 @@ func conversionLine(asked float64) (string, error) {
 		check(b.High)
 	}
 	bound := h.RelativeError() + (base-1)/(base+1)
-	holds := "no"
-	if worst <= bound*(1+h.RelativeError()) { // the bound is to first order
-		holds = "yes"
-	}
+	holds := yes(worst <= bound*(1+h.RelativeError())) // the bound is to first order
 	buckets, size := exportSize(h)
 	return fmt.Sprintf("error %s asked=%g layout=%.6f scale=%d worst=%.6f target=worst<=%.6f holds=%s export_buckets=%d export_bytes=%d",
 		conversionName, asked, h.RelativeError(), conversionScale, worst, bound, holds, buckets, size), nil

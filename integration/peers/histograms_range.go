@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -16,11 +14,16 @@ import (
 type valueRange struct {
 	name    string
 	highest uint64
-	values  func() []uint64
+	options []otelhdr.Option // ours
+	values  func() []uint64  // their number is a power of two
 }
 
+// usual is without a bound.
+var usual = valueRange{highest: math.MaxInt64, options: []otelhdr.Option{otelhdr.WithSignificantDigits(3)}, values: samples}
+
 func newValueRange(name string, highest uint64) valueRange {
-	return valueRange{name: name, highest: highest, values: sync.OnceValue(func() []uint64 {
+	options := []otelhdr.Option{otelhdr.WithSignificantDigits(3), otelhdr.WithRange(0, highest)}
+	return valueRange{name: name, highest: highest, options: options, values: sync.OnceValue(func() []uint64 {
 		r := rand.New(rand.NewPCG(7, 9))
 		values := make([]uint64, 1<<18)
 		for i := range values {
@@ -64,78 +67,4 @@ func rangeFigures() []histogramFigure {
 		}
 	}
 	return list
-}
-
-func (r valueRange) options() []otelhdr.Option {
-	return []otelhdr.Option{otelhdr.WithSignificantDigits(3), otelhdr.WithRange(0, r.highest)}
-}
-
-func (r valueRange) plain() (op func(int), keep func()) {
-	h, err := otelhdr.NewHistogram(r.options()...)
-	if err != nil {
-		panic(err) // the options are valid
-	}
-	values := r.values()
-	each(values, h.Record)
-	return func(n int) {
-		for i := range n {
-			h.Record(values[i&(len(values)-1)])
-		}
-	}, func() { h.Count() }
-}
-
-func (r valueRange) newPeer() *hdrhistogram.Histogram {
-	h := hdrhistogram.New(1, int64(r.highest), 3)
-	each(r.values(), func(v uint64) { _ = h.RecordValue(int64(v)) }) // all are in range
-	return h
-}
-
-func (r valueRange) plainPeer() (op func(int), keep func()) {
-	h, values := r.newPeer(), r.values()
-	return func(n int) {
-		for i := range n {
-			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
-		}
-	}, func() { h.TotalCount() }
-}
-
-func (r valueRange) mutexPeer() (op func(int), keep func()) {
-	h, values := r.newPeer(), r.values()
-	var mu sync.Mutex
-	return func(n int) {
-		for i := range n {
-			mu.Lock()
-			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
-			mu.Unlock()
-		}
-	}, func() { h.TotalCount() }
-}
-
-func (r valueRange) newConcurrent() *otelhdr.Concurrent {
-	c, err := otelhdr.NewConcurrent(r.options()...)
-	if err != nil {
-		panic(err) // the options are valid
-	}
-	return c
-}
-
-func (r valueRange) concurrent() (op func(int), keep func()) {
-	c, values := r.newConcurrent(), r.values()
-	each(values, c.Record)
-	return func(n int) {
-		for i := range n {
-			c.Record(values[i&(len(values)-1)])
-		}
-	}, func() { c.Count() }
-}
-
-func (r valueRange) recorder() (op func(int), keep func()) {
-	c, values := r.newConcurrent(), r.values()
-	return func(n int) {
-		h := c.Recorder()
-		defer h.Close()
-		for i := range n {
-			h.Record(values[i&(len(values)-1)])
-		}
-	}, func() { c.Count() }
 }

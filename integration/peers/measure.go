@@ -41,8 +41,8 @@ func measure(f figure, rounds int, arm time.Duration) (result, error) {
 	return r, err
 }
 
-func compare(f figure, ours, peer *side, rounds int, arm time.Duration) (result, error) {
-	n, err := calibrate(f, ours, arm)
+func compare(f figure, ours, peer *side, rounds int, length time.Duration) (result, error) {
+	n, err := calibrate(f, ours, length)
 	if err != nil {
 		return result{}, err
 	}
@@ -55,25 +55,13 @@ func compare(f figure, ours, peer *side, rounds int, arm time.Duration) (result,
 	}
 	var o, p, d []cost
 	var x []float64
-	for round := range rounds {
-		first, second := ours, peer
-		if round%2 == 1 {
-			first, second = peer, ours
-		}
-		a, err := runArm(f, first, n)
-		if err != nil {
-			return result{}, err
-		}
-		b, err := runArm(f, second, n)
-		if err != nil {
-			return result{}, err
-		}
-		if round%2 == 1 {
-			a, b = b, a
-		}
+	arm := func(s *side) func() (cost, error) { return func() (cost, error) { return runArm(f, s, n) } }
+	if err := inTurn(rounds, arm(ours), arm(peer), func(a, b cost) {
 		o, p = append(o, a), append(p, b)
 		d = append(d, cost{ns: a.ns - b.ns, allocs: a.allocs - b.allocs, bytes: a.bytes - b.bytes})
 		x = append(x, b.ns/a.ns)
+	}); err != nil {
+		return result{}, err
 	}
 	r := result{
 		ours:  medians(o),
@@ -91,6 +79,28 @@ func compare(f figure, ours, peer *side, rounds int, arm time.Duration) (result,
 		r.kept = 1 - r.dropped - float64(u-unwanted)/sessions
 	}
 	return r, nil
+}
+
+// inTurn runs both sides rounds times, ours first in every other round, and has note take what came
+// of each round.
+func inTurn[T any](rounds int, ours, peer func() (T, error), note func(ours, peer T)) error {
+	for round := range rounds {
+		var o, p T
+		sides := []func() error{
+			func() (err error) { o, err = ours(); return err },
+			func() (err error) { p, err = peer(); return err },
+		}
+		if round%2 == 1 {
+			slices.Reverse(sides)
+		}
+		for _, run := range sides {
+			if err := run(); err != nil {
+				return err
+			}
+		}
+		note(o, p)
+	}
+	return nil
 }
 
 // calibrate returns how many spans take about arm on side s, a multiple of what both

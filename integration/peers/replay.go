@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,12 +99,8 @@ func writeRatios(w io.Writer, name string, x []ratio, least float64, clock strin
 	if clock == "cpu" {
 		told = func(r ratio) float64 { return r.cpu }
 	}
-	holds := "no"
-	if of(told, 0.5) >= least {
-		holds = "yes"
-	}
 	_, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f x_wall=%.3f requests_per_second=%.0f rounds=%d clock=%s target=x>=%v holds=%s\n",
-		name, of(told, 0.5), of(told, 0.25), of(told, 0.75), of(wall, 0.5), of(func(r ratio) float64 { return r.perSecond }, 0.5), len(x), clock, least, holds)
+		name, of(told, 0.5), of(told, 0.25), of(told, 0.75), of(wall, 0.5), of(func(r ratio) float64 { return r.perSecond }, 0.5), len(x), clock, least, yes(of(told, 0.5) >= least))
 	return err
 }
 
@@ -236,30 +231,18 @@ func (s *service) during(f func() error) (pace, error) {
 	return pace{answered / (ended.cpu - began.cpu).Seconds(), answered / time.Since(before).Seconds()}, err
 }
 
-func sleeping(d time.Duration) func() error {
-	return func() error { time.Sleep(d); return nil }
+// beside compares the pace with recordings to that of as long without.
+func (s *service) beside(rounds int, length time.Duration, recording func() (pace, error)) (x []ratio, err error) {
+	still := func() (pace, error) { return s.during(func() error { time.Sleep(length); return nil }) }
+	err = inTurn(rounds, recording, still, func(with, without pace) {
+		x = append(x, ratio{with.perCPU / without.perCPU, with.perSecond / without.perSecond, without.perSecond})
+	})
+	return x, err
 }
 
-// recorded compares windows that are recorded, without their analysis, to as long without, in
-// alternating order.
-func (s *service) recorded(rounds int, window time.Duration) (x []ratio, err error) {
-	for round := range rounds {
-		var with, without pace
-		arms := []func() error{
-			func() (err error) { with, err = s.recording(window); return err },
-			func() (err error) { without, err = s.during(sleeping(window)); return err },
-		}
-		if round%2 == 1 {
-			slices.Reverse(arms)
-		}
-		for _, arm := range arms {
-			if err := arm(); err != nil {
-				return nil, err
-			}
-		}
-		x = append(x, ratio{with.perCPU / without.perCPU, with.perSecond / without.perSecond, without.perSecond})
-	}
-	return x, nil
+// recorded compares windows that are recorded, without their analysis, to as long without.
+func (s *service) recorded(rounds int, window time.Duration) ([]ratio, error) {
+	return s.beside(rounds, window, func() (pace, error) { return s.recording(window) })
 }
 
 // recording returns the pace while a window is open, from before the trace is switched on until it
@@ -282,30 +265,13 @@ func (s *service) recording(window time.Duration) (p pace, err error) {
 }
 
 // minutes compares minutes with one recording and its analysis to minutes without.
-func (s *service) minutes(rounds int, minute, window time.Duration) (x []ratio, err error) {
-	for round := range rounds {
-		var with, without pace
-		arms := []func() error{
-			func() (err error) {
-				with, err = s.during(func() error {
-					over := time.After(minute)
-					err := s.controller.Record(context.Background(), window)
-					<-over
-					return err
-				})
-				return err
-			},
-			func() (err error) { without, err = s.during(sleeping(minute)); return err },
-		}
-		if round%2 == 1 {
-			slices.Reverse(arms)
-		}
-		for _, arm := range arms {
-			if err := arm(); err != nil {
-				return nil, err
-			}
-		}
-		x = append(x, ratio{with.perCPU / without.perCPU, with.perSecond / without.perSecond, without.perSecond})
-	}
-	return x, nil
+func (s *service) minutes(rounds int, minute, window time.Duration) ([]ratio, error) {
+	return s.beside(rounds, minute, func() (pace, error) {
+		return s.during(func() error {
+			over := time.After(minute)
+			err := s.controller.Record(context.Background(), window)
+			<-over
+			return err
+		})
+	})
 }

@@ -155,21 +155,13 @@ func interleave(ours, peer []string, rounds int, arm time.Duration) (result, err
 	n := max(some, int(float64(arm)/ns))
 	var o, p []cost
 	var x []float64
-	for round := range rounds {
-		programs := [2][]string{ours, peer}
-		if round%2 == 1 {
-			programs[0], programs[1] = peer, ours
-		}
-		var took [2]float64
-		for i, program := range programs {
-			if took[i], err = runProgram(program, n); err != nil {
-				return result{}, err
-			}
-		}
-		if round%2 == 1 {
-			took[0], took[1] = took[1], took[0]
-		}
-		o, p, x = append(o, cost{ns: took[0]}), append(p, cost{ns: took[1]}), append(x, took[1]/took[0])
+	run := func(program []string) func() (float64, error) {
+		return func() (float64, error) { return runProgram(program, n) }
+	}
+	if err := inTurn(rounds, run(ours), run(peer), func(a, b float64) {
+		o, p, x = append(o, cost{ns: a}), append(p, cost{ns: b}), append(x, b/a)
+	}); err != nil {
+		return result{}, err
 	}
 	r := result{ours: medians(o), peer: medians(p), x: quantile(x, 0.5), xLo: quantile(x, 0.25), xHi: quantile(x, 0.75)}
 	r.delta.ns = r.ours.ns - r.peer.ns

@@ -76,10 +76,7 @@ func runSeries(w io.Writer, match *regexp.Regexp, part float64) error {
 		ours, peer := f.ours.bytes(f.series, f.values), f.peer.bytes(f.series, f.values)
 		holds := "-"
 		if f.most != 0 {
-			holds = "no"
-			if ours <= int64(f.most) {
-				holds = "yes"
-			}
+			holds = yes(ours <= int64(f.most))
 		}
 		if _, err := fmt.Fprintf(w, "ratio %s ours=%d peer=%d ours_name=%s peer_name=%s x=%.2f ours_error=%s peer_error=%s series=%d values=%d target=ours<=%d holds=%s\n",
 			f.name, ours, peer, f.ours.name, f.peer.name, float64(peer)/float64(ours), f.ours.error, f.peer.error, f.series, f.values, f.most, holds); err != nil {

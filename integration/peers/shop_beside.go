@@ -43,29 +43,27 @@ func runShopBeside(w io.Writer, match *regexp.Regexp, program string, rounds int
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	rounds = min(rounds, 9)
 	var throughput, cpu, p99, rates []float64
-	for round := range rounds {
-		var runs [2]shopRun
-		for i := range runs {
-			side := (round + i) % 2
-			if runs[side], err = serveShop(program, [...]string{"otelprof", "sdk"}[side], filepath.Join(dir, "data"), max(shopArm*arm, 400*time.Millisecond)); err != nil {
-				return err
-			}
+	serve := func(side string) func() (shopRun, error) {
+		return func() (shopRun, error) {
+			return serveShop(program, side, filepath.Join(dir, "data"), max(shopArm*arm, 400*time.Millisecond))
 		}
-		ours, peer := runs[0], runs[1]
+	}
+	if err := inTurn(rounds, serve("otelprof"), serve("sdk"), func(ours, peer shopRun) {
 		throughput = append(throughput, ours.rate()/peer.rate())
 		cpu = append(cpu, peer.cpu/ours.cpu)
 		p99 = append(p99, ours.p99/peer.p99)
 		rates = append(rates, ours.rate())
+	}); err != nil {
+		return err
 	}
-	holds := map[bool]string{true: "yes", false: "no"}
 	x := quantile(throughput, 0.5)
 	if _, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f x_cpu=%.3f requests_per_second=%.0f rounds=%d clock=wall target=x>=0.99 holds=%s\n",
-		shopThroughput, x, quantile(throughput, 0.25), quantile(throughput, 0.75), quantile(cpu, 0.5), quantile(rates, 0.5), rounds, holds[x >= 0.99]); err != nil {
+		shopThroughput, x, quantile(throughput, 0.25), quantile(throughput, 0.75), quantile(cpu, 0.5), quantile(rates, 0.5), rounds, yes(x >= 0.99)); err != nil {
 		return err
 	}
 	x = quantile(p99, 0.5)
 	_, err = fmt.Fprintf(w, "ratio %s ours/peer=%.3f lo=%.3f hi=%.3f rounds=%d clock=wall target=ours/peer<=1.02 holds=%s\n",
-		shopP99, x, quantile(p99, 0.25), quantile(p99, 0.75), rounds, holds[x <= 1.02])
+		shopP99, x, quantile(p99, 0.25), quantile(p99, 0.75), rounds, yes(x <= 1.02))
 	return err
 }
 

@@ -53,9 +53,7 @@ func mustProfiler(opts ...stacks.Option) *stacks.Profiler {
 // same time, so that the difference is the label.
 func labeled(s sdktrace.Sampler) *side {
 	p := mustProfiler()
-	none := spans.WithSessionFilter(func(context.Context, string) bool { return false })
-	ours := withSessions("otelprof-stacks", s, spans.WithHook(p.Hook()), none)
-	ours.lost = nil
+	ours := withoutSessions("otelprof-stacks", s, spans.WithHook(p.Hook()))
 	end := ours.close
 	ours.close = func() error { return errors.Join(end(), p.Shutdown(context.Background())) }
 	return ours

@@ -117,10 +117,17 @@ func withSessions(name string, s sdktrace.Sampler, opts ...spans.Option) *side {
 	}
 }
 
+var noSessions = spans.WithSessionFilter(func(context.Context, string) bool { return false })
+
+func withoutSessions(name string, s sdktrace.Sampler, opts ...spans.Option) *side {
+	ours := withSessions(name, s, append(opts, noSessions)...)
+	ours.lost = nil
+	return ours
+}
+
 // regions is our wrapper without sessions: regions and their histograms only.
 func regions(s sdktrace.Sampler) *side {
-	none := spans.WithSessionFilter(func(context.Context, string) bool { return false })
-	p := spans.WrapTracerProvider(newSDK(s), none)
+	p := spans.WrapTracerProvider(newSDK(s), noSessions)
 	return &side{
 		name:   "otelprof-regions",
 		tracer: p.Tracer("peers"),
