@@ -38,28 +38,22 @@ func (p *Program) replicate(ctx context.Context, names []string, lengths []time.
 
 // quorum has 5 clients go on when two of three replicas have answered.
 func quorum(ctx context.Context, p *Program) {
-	each(5, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			p.IO(ctx, "think", length.Of(3*ms))
-			answers := p.replicate(ctx, []string{"fast", "mid", "slow"}, []time.Duration{length.Of(4 * ms), length.Of(5 * ms), length.Of(7 * ms)})
-			answers.Receive()
-			answers.Receive()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 5, 0.5, func(length *lengths) {
+		p.IO(ctx, "think", length.Of(3*ms))
+		answers := p.replicate(ctx, []string{"fast", "mid", "slow"}, []time.Duration{length.Of(4 * ms), length.Of(5 * ms), length.Of(7 * ms)})
+		answers.Receive()
+		answers.Receive()
 	})
 }
 
 // results has 4 clients work beside three goroutines, and then take the results, which often are
 // there by then.
 func results(ctx context.Context, p *Program) {
-	each(4, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			answers := p.replicate(ctx, []string{"three", "five", "six"}, []time.Duration{length.Of(3 * ms), length.Of(5 * ms), length.Of(6 * ms)})
-			p.IO(ctx, "own", length.Of(4500*us))
-			for range 3 {
-				answers.Receive()
-			}
-			p.progress(ctx)
+	p.clients(ctx, 4, 0.4, func(length *lengths) {
+		answers := p.replicate(ctx, []string{"three", "five", "six"}, []time.Duration{length.Of(3 * ms), length.Of(5 * ms), length.Of(6 * ms)})
+		p.IO(ctx, "own", length.Of(4500*us))
+		for range 3 {
+			answers.Receive()
 		}
 	})
 }

@@ -100,38 +100,32 @@ func retried(ctx context.Context, p *Program) {
 func backoff(ctx context.Context, p *Program) {
 	place := newChannel[int](p.Types, 1)
 	place.Send(1)
-	each(4, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			p.IO(ctx, "outside", length.Of(7*ms))
-			for pause := ms; ; pause = min(2*pause, 8*ms) {
-				if _, free := place.TryReceive(); free {
-					break
-				}
-				time.Sleep(length.Of(pause))
+	p.clients(ctx, 4, 0.4, func(length *lengths) {
+		p.IO(ctx, "outside", length.Of(7*ms))
+		for pause := ms; ; pause = min(2*pause, 8*ms) {
+			if _, free := place.TryReceive(); free {
+				break
 			}
-			p.IO(ctx, "inside", length.Of(2500*us))
-			place.Send(1)
-			p.progress(ctx)
+			time.Sleep(length.Of(pause))
 		}
+		p.IO(ctx, "inside", length.Of(2500*us))
+		place.Send(1)
 	})
 }
 
 // deadlines is five clients that give up a call after 8 ms, and try again. One in three takes
 // longer.
 func deadlines(ctx context.Context, p *Program) {
-	each(5, func(i int) {
-		for length := p.Lengths(i, 0.9); ctx.Err() == nil; {
-			p.IO(ctx, "think", length.Of(5*ms))
-			for late := true; late; {
-				within, cancel := context.WithTimeout(ctx, 8*ms)
-				late = !p.called(within, "call", length.Of(6*ms))
-				cancel()
-				if late && ctx.Err() == nil {
-					time.Sleep(2 * ms)
-				}
-				late = late && ctx.Err() == nil
+	p.clients(ctx, 5, 0.9, func(length *lengths) {
+		p.IO(ctx, "think", length.Of(5*ms))
+		for late := true; late; {
+			within, cancel := context.WithTimeout(ctx, 8*ms)
+			late = !p.called(within, "call", length.Of(6*ms))
+			cancel()
+			if late && ctx.Err() == nil {
+				time.Sleep(2 * ms)
 			}
-			p.progress(ctx)
+			late = late && ctx.Err() == nil
 		}
 	})
 }

@@ -33,12 +33,9 @@ func coalesced(ctx context.Context, p *Program) {
 		}
 		return gathered
 	}
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			p.IO(ctx, "prepare", length.Of(5*ms))
-			join().Receive()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.5, func(length *lengths) {
+		p.IO(ctx, "prepare", length.Of(5*ms))
+		join().Receive()
 	})
 	flushes.Wait()
 }

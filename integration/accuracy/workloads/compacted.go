@@ -19,14 +19,11 @@ func compacted(ctx context.Context, p *Program) {
 			lock.Unlock()
 		}
 	})
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			p.IO(ctx, "prepare", length.Of(5*ms))
-			lock.Lock()
-			p.IO(ctx, "write", length.Of(800*us))
-			lock.Unlock()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.4, func(length *lengths) {
+		p.IO(ctx, "prepare", length.Of(5*ms))
+		lock.Lock()
+		p.IO(ctx, "write", length.Of(800*us))
+		lock.Unlock()
 	})
 	compactor.Wait()
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -93,25 +92,11 @@ func BeVisitors(ctx context.Context, address string) error {
 	var wg sync.WaitGroup
 	for range clients {
 		wg.Go(func() {
-			for request(ctx, visitor, "http://"+address) == nil {
+			for get(ctx, visitor, "http://"+address) == nil {
 				clock.Sleep(clock.Now(), think, func() bool { return true })
 			}
 		})
 	}
 	wg.Wait()
 	return nil // the server is done
-}
-
-func request(ctx context.Context, visitor *http.Client, url string) error {
-	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := visitor.Do(asked)
-	if err != nil {
-		return err
-	}
-	defer hangUp(response.Body)
-	_, err = io.Copy(io.Discard, response.Body)
-	return err
 }

@@ -8,8 +8,6 @@ import (
 	"net/http/httptest"
 	"sync"
 	"time"
-
-	"github.com/otelprof/otelprof/internal/clock"
 )
 
 // helpers are programs in which goroutines without spans have a part.
@@ -38,14 +36,6 @@ func helpers() []Workload {
 	}
 }
 
-// wait waits for d, unless that region is made faster, without a span.
-func (p *Program) wait(region string, d time.Duration) {
-	took, always := time.Duration(p.share(region, float64(d))), func() bool { return true }
-	began := clock.Now()
-	clock.Sleep(began, took-late, always)
-	clock.Spin(began, took, always)
-}
-
 // pooled has two workers answer the queries of 6 clients.
 func pooled(ctx context.Context, p *Program) {
 	type job struct {
@@ -57,21 +47,18 @@ func pooled(ctx context.Context, p *Program) {
 	for i := range 2 {
 		workers.Go(func() {
 			for j, ok := jobs.Receive(); ok; j, ok = jobs.Receive() {
-				p.wait("query", j.d)
+				p.outside("query", j.d)
 				j.answer.Send(i)
 			}
 		})
 	}
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			p.IO(ctx, "think", length.Of(3*ms))
-			_, query := p.tracer.Start(ctx, "query")
-			j := job{length.Of(3 * ms), newChannel[int](p.Types, 1)}
-			jobs.Send(j)
-			j.answer.Receive()
-			query.End()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.5, func(length *lengths) {
+		p.IO(ctx, "think", length.Of(3*ms))
+		_, query := p.tracer.Start(ctx, "query")
+		j := job{length.Of(3 * ms), newChannel[int](p.Types, 1)}
+		jobs.Send(j)
+		j.answer.Receive()
+		query.End()
 	})
 	jobs.Close()
 	workers.Wait()
@@ -88,24 +75,21 @@ func queryParts(ctx context.Context, p *Program) {
 	for range 3 {
 		workers.Go(func() {
 			for x, ok := parts.Receive(); ok; x, ok = parts.Receive() {
-				p.wait("query", x.d)
+				p.outside("query", x.d)
 				x.all.Done()
 			}
 		})
 	}
-	each(4, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			p.IO(ctx, "think", length.Of(3*ms))
-			_, query := p.tracer.Start(ctx, "query")
-			all := p.waitGroup()
-			for range 4 {
-				all.Add(1)
-				parts.Send(part{length.Of(ms), all})
-			}
-			all.Wait()
-			query.End()
-			p.progress(ctx)
+	p.clients(ctx, 4, 0.5, func(length *lengths) {
+		p.IO(ctx, "think", length.Of(3*ms))
+		_, query := p.tracer.Start(ctx, "query")
+		all := p.waitGroup()
+		for range 4 {
+			all.Add(1)
+			parts.Send(part{length.Of(ms), all})
 		}
+		all.Wait()
+		query.End()
 	})
 	parts.Close()
 	workers.Wait()
@@ -114,20 +98,17 @@ func queryParts(ctx context.Context, p *Program) {
 // startedQueries has each query be done by a goroutine of its own, one at a time.
 func startedQueries(ctx context.Context, p *Program) {
 	lock := p.mutex()
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			p.IO(ctx, "think", length.Of(3*ms))
-			_, query := p.tracer.Start(ctx, "query")
-			d, all := length.Of(1500*us), p.waitGroup()
-			all.Go(func() {
-				lock.Lock()
-				p.wait("query", d)
-				lock.Unlock()
-			})
-			all.Wait()
-			query.End()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.5, func(length *lengths) {
+		p.IO(ctx, "think", length.Of(3*ms))
+		_, query := p.tracer.Start(ctx, "query")
+		d, all := length.Of(1500*us), p.waitGroup()
+		all.Go(func() {
+			lock.Lock()
+			p.outside("query", d)
+			lock.Unlock()
+		})
+		all.Wait()
+		query.End()
 	})
 }
 
@@ -167,7 +148,7 @@ func backend(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		lock.Lock()
-		p.wait("query", 1500*us)
+		p.outside("query", 1500*us)
 		lock.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	}))

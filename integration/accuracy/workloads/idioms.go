@@ -122,12 +122,10 @@ func metered(ctx context.Context, p *Program) {
 			}
 		}
 	})
-	each(3, func(i int) {
-		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
-			p.IO(ctx, "work", length.Of(ms*9/2))
-			tokens.Receive()
-			p.IO(ctx, "rest", length.Of(ms))
-		}
+	p.clients(ctx, 3, 0.3, func(length *lengths) {
+		p.IO(ctx, "work", length.Of(ms*9/2))
+		tokens.Receive()
+		p.IO(ctx, "rest", length.Of(ms))
 	})
 	close(over)
 	all.Wait()
@@ -145,13 +143,11 @@ func deferred(ctx context.Context, p *Program) {
 			answer <- 1
 		}
 	})
-	each(3, func(i int) {
-		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
-			answer := make(chan int)
-			asks.Send(answer)
-			p.IO(ctx, "own", length.Of(5*ms))
-			<-answer
-		}
+	p.clients(ctx, 3, 0.3, func(length *lengths) {
+		answer := make(chan int)
+		asks.Send(answer)
+		p.IO(ctx, "own", length.Of(5*ms))
+		<-answer
 	})
 	asks.Close()
 	all.Wait()

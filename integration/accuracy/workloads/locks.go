@@ -39,21 +39,18 @@ func transfers(ctx context.Context, p *Program) {
 	for i := range accounts {
 		accounts[i] = p.mutex()
 	}
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			p.IO(ctx, "outside", length.Of(4*ms))
-			from, to := length.IntN(4), length.IntN(3)
-			if to >= from {
-				to++
-			}
-			first, second := accounts[min(from, to)], accounts[max(from, to)]
-			first.Lock()
-			second.Lock()
-			p.IO(ctx, "inside", length.Of(3*ms))
-			second.Unlock()
-			first.Unlock()
-			p.progress(ctx)
+	p.clients(ctx, 6, 0.4, func(length *lengths) {
+		p.IO(ctx, "outside", length.Of(4*ms))
+		from, to := length.IntN(4), length.IntN(3)
+		if to >= from {
+			to++
 		}
+		first, second := accounts[min(from, to)], accounts[max(from, to)]
+		first.Lock()
+		second.Lock()
+		p.IO(ctx, "inside", length.Of(3*ms))
+		second.Unlock()
+		first.Unlock()
 	})
 }
 
@@ -104,12 +101,9 @@ func singleFlight(ctx context.Context, p *Program) {
 		}
 		uses--
 	}
-	each(5, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			use(length.Of(6 * ms))
-			p.IO(ctx, "use", length.Of(4*ms))
-			p.progress(ctx)
-		}
+	p.clients(ctx, 5, 0.4, func(length *lengths) {
+		use(length.Of(6 * ms))
+		p.IO(ctx, "use", length.Of(4*ms))
 	})
 }
 
@@ -157,14 +151,11 @@ func reload(ctx context.Context, p *Program) {
 			config.Unlock()
 		}
 	})
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			config.RLock()
-			p.IO(ctx, "read", length.Of(2*ms))
-			config.RUnlock()
-			p.IO(ctx, "answer", length.Of(3*ms))
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.4, func(length *lengths) {
+		config.RLock()
+		p.IO(ctx, "read", length.Of(2*ms))
+		config.RUnlock()
+		p.IO(ctx, "answer", length.Of(3*ms))
 	})
 	reloader.Wait()
 }
@@ -186,15 +177,12 @@ func sharded(ctx context.Context, p *Program) {
 			}
 		}
 	})
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			p.IO(ctx, "outside", length.Of(3*ms))
-			shard := shards[length.IntN(4)]
-			shard.Lock()
-			p.IO(ctx, "look up", length.Of(ms))
-			shard.Unlock()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.4, func(length *lengths) {
+		p.IO(ctx, "outside", length.Of(3*ms))
+		shard := shards[length.IntN(4)]
+		shard.Lock()
+		p.IO(ctx, "look up", length.Of(ms))
+		shard.Unlock()
 	})
 	refresher.Wait()
 }
@@ -222,17 +210,13 @@ func someLock(ctx context.Context, p *Program) {
 // enclosed is clients whose spans begin before the lock that they wait for, and end behind it.
 func enclosed(ctx context.Context, p *Program) {
 	locks := p.locks(p.Types)
-	each(6, func(i int) {
-		length := p.Lengths(i, 0.4)
-		for ctx.Err() == nil {
-			p.IO(ctx, "think", length.Of(5*ms))
-			_, span := p.tracer.Start(ctx, "enclosing")
-			lock := locks.any()
-			lock.Lock()
-			p.outside("enclosing", length.Of(2*ms))
-			lock.Unlock()
-			span.End()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.4, func(length *lengths) {
+		p.IO(ctx, "think", length.Of(5*ms))
+		_, span := p.tracer.Start(ctx, "enclosing")
+		lock := locks.any()
+		lock.Lock()
+		p.outside("enclosing", length.Of(2*ms))
+		lock.Unlock()
+		span.End()
 	})
 }

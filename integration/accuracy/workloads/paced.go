@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -11,20 +10,16 @@ import (
 func ticking(ctx context.Context, p *Program) {
 	ticker := time.NewTicker(3 * ms)
 	defer ticker.Stop()
-	each(4, func(i int) {
-		for length := p.Lengths(i, 0.4); ctx.Err() == nil; {
-			<-ticker.C
-			p.IO(ctx, "work", length.Of(7*ms))
-			p.progress(ctx)
-		}
+	p.clients(ctx, 4, 0.4, func(length *lengths) {
+		<-ticker.C
+		p.IO(ctx, "work", length.Of(7*ms))
 	})
 }
 
-// paced is three loops that sleep until a fixed time has passed since they began the last turn, and
-// a fourth that does as much as it can. They share a lock.
+// paced is three loops that sleep until a fixed time has passed since they began the last turn.
+// They share a lock.
 func paced(ctx context.Context, p *Program) {
 	lock := p.mutex()
-	var turns atomic.Int64
 	each(3, func(i int) {
 		length := p.Lengths(i, 0.4)
 		for due := time.Now(); ctx.Err() == nil; time.Sleep(time.Until(due)) {
@@ -32,7 +27,6 @@ func paced(ctx context.Context, p *Program) {
 			lock.Lock()
 			p.IO(ctx, "note", ms)
 			lock.Unlock()
-			turns.Add(1)
 			p.progress(ctx)
 			if due = due.Add(8 * ms); time.Until(due) < -40*ms { // it does not make up for more
 				due = time.Now()

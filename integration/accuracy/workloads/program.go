@@ -94,7 +94,7 @@ func (p *Program) ioAs(ctx context.Context, first, region string, d time.Duratio
 	span.End()
 }
 
-// outside waits for something outside, within a region's span.
+// outside waits for d, unless region is made faster. It makes no span.
 func (p *Program) outside(region string, d time.Duration) {
 	began, took := clock.Now(), time.Duration(p.share(region, float64(d)))
 	always := func() bool { return true }

@@ -15,6 +15,16 @@ func each(n int, run func(i int)) {
 	wg.Wait()
 }
 
+// clients are n goroutines that do the same again and again, each with lengths of its own that vary
+// by a part. Each time is a unit of work.
+func (p *Program) clients(ctx context.Context, n int, vary float64, work func(length *lengths)) {
+	each(n, func(i int) {
+		for length := p.Lengths(i, vary); ctx.Err() == nil; p.progress(ctx) {
+			work(length)
+		}
+	})
+}
+
 // fanIn is three sources and one consumer, which the sources wait for when the channel between them
 // is full (backpressure).
 func fanIn(ctx context.Context, p *Program) {
@@ -236,14 +246,11 @@ func actor(ctx context.Context, p *Program) {
 			reply.Send(1)
 		}
 	})
-	each(4, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			p.IO(ctx, "prepare", length.Of(5*ms))
-			reply := newChannel[int](p.Types, 0)
-			inbox.Send(reply)
-			reply.Receive()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 4, 0.5, func(length *lengths) {
+		p.IO(ctx, "prepare", length.Of(5*ms))
+		reply := newChannel[int](p.Types, 0)
+		inbox.Send(reply)
+		reply.Receive()
 	})
 	inbox.Close()
 	server.Wait()

@@ -235,16 +235,13 @@ func commits(ctx context.Context, p *Program, most int, take func(n int) time.Du
 			}
 		}
 	})
-	each(8, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			in, write := p.tracer.Start(ctx, "write")
-			p.IO(in, "prepare", length.Of(3*ms))
-			answer := newChannel[int](p.Types, 1)
-			writes.Send(answer)
-			answer.Receive()
-			write.End()
-			p.progress(ctx)
-		}
+	p.clients(ctx, 8, 0.5, func(length *lengths) {
+		in, write := p.tracer.Start(ctx, "write")
+		p.IO(in, "prepare", length.Of(3*ms))
+		answer := newChannel[int](p.Types, 1)
+		writes.Send(answer)
+		answer.Receive()
+		write.End()
 	})
 	writes.Close()
 	committer.Wait()

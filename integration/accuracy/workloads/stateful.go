@@ -151,19 +151,16 @@ func inline(ctx context.Context, p *Program) {
 func optimistic(ctx context.Context, p *Program) {
 	lock := p.mutex()
 	var version atomic.Int64
-	each(4, func(i int) {
-		for length := p.Lengths(i, 0.5); ctx.Err() == nil; {
-			for written := false; !written && ctx.Err() == nil; {
-				seen := version.Load()
-				p.IO(ctx, "prepare", length.Of(5*ms))
-				lock.Lock()
-				if written = version.Load() == seen; written {
-					p.IO(ctx, "write", length.Of(ms/2))
-					version.Add(1)
-				}
-				lock.Unlock()
+	p.clients(ctx, 4, 0.5, func(length *lengths) {
+		for written := false; !written && ctx.Err() == nil; {
+			seen := version.Load()
+			p.IO(ctx, "prepare", length.Of(5*ms))
+			lock.Lock()
+			if written = version.Load() == seen; written {
+				p.IO(ctx, "write", length.Of(ms/2))
+				version.Add(1)
 			}
-			p.progress(ctx)
+			lock.Unlock()
 		}
 	})
 }
@@ -180,12 +177,9 @@ func (w spanWriter) Write(text []byte) (int, error) {
 func logged(ctx context.Context, p *Program) {
 	length := p.Lengths(10, 0.3) // with the logger's lock held
 	logger := log.New(spanWriter(func() { p.IO(ctx, "write", length.Of(ms)) }), "", 0)
-	each(6, func(i int) {
-		for length := p.Lengths(i, 0.3); ctx.Err() == nil; {
-			p.IO(ctx, "work", length.Of(5*ms))
-			logger.Print("done")
-			p.progress(ctx)
-		}
+	p.clients(ctx, 6, 0.3, func(length *lengths) {
+		p.IO(ctx, "work", length.Of(5*ms))
+		logger.Print("done")
 	})
 }
 
