@@ -36,7 +36,7 @@ var rebuilds = map[string][]rebuilt{
 	"pool":           {largerPool(2), largerPool(4), largerPool(6)},
 	"heterogeneous":  {largerPool(2), largerPool(5)},
 	"workers":        {moreWorkers(1), moreWorkers(3), moreWorkers(4)},
-	"mutex_io":       {splitLock(inPrograms+"mutexes*", 2), splitLock(inPrograms+"mutexes*", 4)},
+	"mutex_io":       {splitLock(inPrograms+"Mutexes*", 2), splitLock(inPrograms+"Mutexes*", 4)},
 	"some_lock":      {splitLock(inPrograms+"someLock*", 4)},
 	"mutex_cpu":      {moreProcs(1, 2), moreProcs(2, 1)},
 	"saturated":      {moreProcs(1, 2), moreProcs(2, 1)},
