@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
+	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -38,24 +37,21 @@ func (l *lab) record(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	c, err := causal.NewController() // a hook that does nothing, so that spans cost the same
-	if err != nil {
-		return err
-	}
-	p := workloads.Start(l.Workload, c.Hook())
-	time.Sleep(warmUp)
 	var loud []float64
-	for i := range l.recordings {
-		before := noise.Listen()
-		if err := traceInto(filepath.Join(dir, fmt.Sprintf("w%d.trace", i+1)), l.recording); err != nil {
-			return errors.Join(err, p.End())
-		}
-		foreign, _ := before.Foreign()
-		loud = append(loud, foreign)
-	}
 	t := noise.Tally{Patience: l.patience}
-	l.makeFaster(&t, p)
-	if err := errors.Join(p.End(), c.Shutdown(context.Background())); err != nil {
+	err := l.in(workloads.Shape{}, func(p *workloads.Program, _ *causal.Controller) error {
+		for i := range l.recordings {
+			before := noise.Listen()
+			if err := traceInto(filepath.Join(dir, fmt.Sprintf("w%d.trace", i+1)), l.recording); err != nil {
+				return err
+			}
+			foreign, _ := before.Foreign()
+			loud = append(loud, foreign)
+		}
+		l.makeFaster(&t, p)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return l.writeTruth(filepath.Join(dir, "truth.txt"), &t, loud)
@@ -91,40 +87,28 @@ func (l *lab) writeTruth(name string, t *noise.Tally, loud []float64) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	out := &failing{w: f}
-	out.printf("# %s (%s types): %s\n", l.Name, l.Types, l.About)
-	out.printf("P %d\nprogress %s\nclass %s\n", runtime.GOMAXPROCS(0), workloads.Done, l.Class)
+	out := bufio.NewWriter(f)
+	fmt.Fprintf(out, "# %s (%s types): %s\n", l.Name, l.Types, l.About)
+	fmt.Fprintf(out, "P %d\nprogress %s\nclass %s\n", runtime.GOMAXPROCS(0), workloads.Done, l.Class)
 	if l.Request != "" {
-		out.printf("latency %s\n", l.Request)
+		fmt.Fprintf(out, "latency %s\n", l.Request)
 	}
-	out.printf("# while recording, other processes took of a processor: %.2f\n# windows: %s\n", loud, t)
+	fmt.Fprintf(out, "# while recording, other processes took of a processor: %.2f\n# windows: %s\n", loud, t)
 	for _, m := range metricsOf(l.Workload, profile.ModeReplay) {
 		same := l.real(question{}, m)
-		out.printf("# a/a %s %.2f %.2f %.2f, %d pairs of %v\n", m, same.Value, same.Lo, same.Hi, len(l.null), l.window)
+		fmt.Fprintf(out, "# a/a %s %.2f %.2f %.2f, %d pairs of %v\n", m, same.Value, same.Lo, same.Hi, len(l.null), l.window)
 	}
 	for _, m := range metricsOf(l.Workload, profile.ModeReplay) {
 		for _, region := range l.Regions {
 			for _, s := range l.speedups {
 				v := l.real(question{region, s}, m)
-				out.printf("%s %.2f %.2f %.2f %.2f", region, s, v.Value, v.Lo, v.Hi)
+				fmt.Fprintf(out, "%s %.2f %.2f %.2f %.2f", region, s, v.Value, v.Lo, v.Hi)
 				if m != profile.MetricThroughput {
-					out.printf(" %s", m)
+					fmt.Fprintf(out, " %s", m)
 				}
-				out.printf("\n")
+				fmt.Fprintln(out)
 			}
 		}
 	}
-	return out.err
-}
-
-// failing remembers the first error.
-type failing struct {
-	w   io.Writer
-	err error
-}
-
-func (f *failing) printf(format string, args ...any) {
-	if f.err == nil {
-		_, f.err = fmt.Fprintf(f.w, format, args...)
-	}
+	return out.Flush()
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 func main() {
@@ -88,8 +89,8 @@ func (o *options) settle(mode profile.Mode) error {
 		if !o.quick {
 			o.settings = o.shorter()
 		}
-		if err := runtimeKnown(); err != nil {
-			return err
+		if !sched.Present {
+			return errors.New("-mode runtime: must be run by otelprof run, which builds the scheduler in")
 		}
 	case profile.ModeSlowdown:
 		o.modes = []profile.Mode{mode}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,15 +39,12 @@ func (l *lab) made() string {
 }
 
 // predictReplay records the program while it runs, and returns the profile.
-func (l *lab) predictReplay() (profile.Profile, error) {
-	c, err := causal.NewController()
-	if err != nil {
-		return profile.Profile{}, err
-	}
-	p := workloads.Start(l.Workload, c.Hook())
-	time.Sleep(warmUp)
-	found, err := l.recorded(c)
-	return found, errors.Join(err, p.End(), c.Shutdown(context.Background()))
+func (l *lab) predictReplay() (found profile.Profile, err error) {
+	err = l.in(workloads.Shape{}, func(_ *workloads.Program, c *causal.Controller) (err error) {
+		found, err = l.recorded(c)
+		return err
+	})
+	return found, err
 }
 
 // recorded records the program, and returns what is known then.

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"errors"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
-	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // modeRuntime is profile.ModeOverlap in a program that the scheduler takes part in.
 const modeRuntime profile.Mode = "runtime"
-
-var errNotRuntime = errors.New("-mode runtime: must be run by otelprof run, which builds the scheduler in")
 
 // planned is the mode that a plan asks for, and that curves have.
 func planned(mode profile.Mode) profile.Mode {
@@ -20,15 +16,6 @@ func planned(mode profile.Mode) profile.Mode {
 		return profile.ModeOverlap
 	}
 	return mode
-}
-
-// runtimeKnown reports whether a mode can be measured in this program. Where the scheduler takes
-// part, all overlaps are its own.
-func runtimeKnown() error {
-	if !sched.Present {
-		return errNotRuntime
-	}
-	return nil
 }
 
 // shorter leaves something out, since there are more workloads.

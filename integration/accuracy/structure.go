@@ -30,11 +30,11 @@ type rebuilt struct {
 
 // rebuilds are the questions about other builds, by workload.
 var rebuilds = map[string][]rebuilt{
-	"pipeline":       {roomier(8)},
-	"pipeline_even":  {roomier(1), roomier(16)},
-	"fanin":          {roomier(32)},
-	"pool":           {largerPool(2), largerPool(4), largerPool(6)},
-	"heterogeneous":  {largerPool(2), largerPool(5)},
+	"pipeline":       {larger("capacity", 8)},
+	"pipeline_even":  {larger("capacity", 1), larger("capacity", 16)},
+	"fanin":          {larger("capacity", 32)},
+	"pool":           {larger("pool", 2), larger("pool", 4), larger("pool", 6)},
+	"heterogeneous":  {larger("pool", 2), larger("pool", 5)},
 	"workers":        {moreWorkers(1), moreWorkers(3), moreWorkers(4)},
 	"mutex_io":       {splitLock(inPrograms+"Mutexes*", 2), splitLock(inPrograms+"Mutexes*", 4)},
 	"some_lock":      {splitLock(inPrograms+"someLock*", 4)},
@@ -46,12 +46,8 @@ var rebuilds = map[string][]rebuilt{
 // inPrograms is where the programs wait.
 const inPrograms = "*/workloads.*"
 
-func roomier(n int) rebuilt {
-	return rebuilt{fmt.Sprintf("capacity to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Number: n}}
-}
-
-func largerPool(n int) rebuilt {
-	return rebuilt{fmt.Sprintf("pool to=%d", n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Number: n}}
+func larger(channel string, n int) rebuilt {
+	return rebuilt{fmt.Sprintf("%s to=%d", channel, n), workloads.Shape{}, workloads.Shape{Capacity: n}, replay.Question{Capacity: inPrograms, Number: n}}
 }
 
 func moreWorkers(n int) rebuilt {
