@@ -40,19 +40,11 @@ func FetchProfile(c *http.Client, address string, timeout time.Duration) (profil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	response, err := Ask(ctx, c, http.MethodGet, u, timeout)
 	if err != nil {
-		return profile.Profile{}, WithoutPath(err)
-	}
-	request.Header.Set("Accept", "application/json")
-	response, err := c.Do(request)
-	if err != nil {
-		return profile.Profile{}, NoAnswer(err, timeout)
-	}
-	defer response.Body.Close()
-	if err := CheckOK(response); err != nil {
 		return profile.Profile{}, err
 	}
+	defer response.Body.Close()
 	p, err := profile.Read(response.Body)
 	return p, TooSlow(err, timeout)
 }
@@ -60,13 +52,25 @@ func FetchProfile(c *http.Client, address string, timeout time.Duration) (profil
 // mostReason is how much is read of why an answer is not 200.
 const mostReason = 4 << 10
 
-// CheckOK returns the error of an answer other than 200, with the reason in it.
-func CheckOK(r *http.Response) error {
-	if r.StatusCode == http.StatusOK {
-		return nil
+// Ask sends a request without a body, and returns an answer of status 200, whose body the caller
+// closes. Any other answer is an error, with the reason in it; timeout is what an error says of the
+// time that ctx or c allow.
+func Ask(ctx context.Context, c *http.Client, method string, u *url.URL, timeout time.Duration) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
+	if err != nil {
+		return nil, WithoutPath(err)
 	}
-	said, _ := io.ReadAll(io.LimitReader(r.Body, mostReason)) // the status says enough
-	return fmt.Errorf("answer %s: must be 200: %s", r.Status, Reason(said))
+	request.Header.Set("Accept", "application/json, */*")
+	response, err := c.Do(request)
+	if err != nil {
+		return nil, NoAnswer(err, timeout)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(response.Body, mostReason)) // the status says enough
+	return nil, fmt.Errorf("answer %s: must be 200: %s", response.Status, Reason(said))
 }
 
 // Reason is the error in a viewer's JSON, or a plan server's plain text.
@@ -153,6 +157,20 @@ func WarnOfRepeats(w io.Writer, names []string) {
 			fmt.Fprintf(w, "otelprof: %s is given twice: intervals are too narrow\n", name)
 		}
 	}
+}
+
+// ReadFile has a file, or in for "-", read. Its errors leave out the name, which the caller says.
+func ReadFile[T any](name string, in io.Reader, read func(io.Reader) (T, error)) (v T, err error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return v, WithoutPath(err)
+		}
+		defer f.Close() //nolint:errcheck // Nothing was written.
+		in = f
+	}
+	v, err = read(in)
+	return v, WithoutPath(err)
 }
 
 // ReadLimited reads a file that has at most atMost bytes.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/otelhdr/hdrlog"
@@ -55,7 +55,7 @@ func readHistograms(c *command.Call, files []string, tag string, scale float64, 
 	r := reader{call: c, tag: tag, scale: scale, each: each, most: mostHeld}
 	var all []histogramFile
 	for _, name := range files {
-		intervals, err := r.file(name)
+		intervals, err := client.ReadFile(name, c.Stdin, func(in io.Reader) ([]hdrlog.Interval, error) { return r.decode(name, in) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -65,22 +65,6 @@ func readHistograms(c *command.Call, files []string, tag string, scale float64, 
 		all = append(all, histogramFile{name: name, intervals: intervals})
 	}
 	return all, nil
-}
-
-func (r *reader) file(name string) ([]hdrlog.Interval, error) {
-	if name == "-" {
-		return r.decode(name, r.call.Stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		// The error has the name once.
-		if path, ok := errors.AsType[*os.PathError](err); ok {
-			err = path.Err
-		}
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	return r.decode(name, f)
 }
 
 // decode reads histograms in any format. Lines of a log that are corrupt are reported and left out.

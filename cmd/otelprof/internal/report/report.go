@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,17 +129,8 @@ func readProfiles(c *command.Call, names []string, timeout time.Duration) (profi
 }
 
 func readProfile(c *command.Call, name string, timeout time.Duration) (profile.Profile, error) {
-	switch {
-	case name == "-":
-		return profile.Read(c.Stdin)
-	case client.IsURL(name):
+	if client.IsURL(name) {
 		return client.FetchProfile(http.DefaultClient, name, timeout)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return profile.Profile{}, client.WithoutPath(err)
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	p, err := profile.Read(f)
-	return p, client.WithoutPath(err)
+	return client.ReadFile(name, c.Stdin, profile.Read)
 }

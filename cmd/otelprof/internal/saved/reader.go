@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
@@ -104,7 +104,7 @@ func EachFile(names []string, f func(name string, in io.Reader) error) error {
 func openFile(name string, f func(name string, in io.Reader) error) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, cause(err))
+		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
 	}
 	defer file.Close() //nolint:errcheck // Nothing was written.
 	return f(name, file)
@@ -116,7 +116,7 @@ func listFiles(names []string) ([]string, error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, cause(err)))
+			errs = append(errs, fmt.Errorf("%s: %w", name, client.WithoutPath(err)))
 			continue
 		}
 		if !info.IsDir() {
@@ -125,7 +125,7 @@ func listFiles(names []string) ([]string, error) {
 		}
 		entries, err := os.ReadDir(name)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, cause(err)))
+			errs = append(errs, fmt.Errorf("%s: %w", name, client.WithoutPath(err)))
 		}
 		for _, e := range entries {
 			if e.Type().IsRegular() && e.Name()[0] != '.' && !strings.HasSuffix(e.Name(), ".lock") {
@@ -141,14 +141,6 @@ func listFiles(names []string) ([]string, error) {
 		return again
 	})
 	return all, errors.Join(errs...)
-}
-
-// cause is the error without the file's name, which the caller adds.
-func cause(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	return err
 }
 
 // Read takes what is in a file; the name is what errors call it. If nothing in it can be read
@@ -193,7 +185,7 @@ func (r *Reader) read(at *FileReport, from io.Reader) error {
 	in := bufio.NewReaderSize(from, 1<<16)
 	start, err := in.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return cause(err)
+		return client.WithoutPath(err)
 	}
 	if bytes.HasPrefix(start, gzipStart) {
 		unpacked, err := gzip.NewReader(in)
@@ -238,7 +230,7 @@ func (r *Reader) readJSON(at *FileReport, in io.Reader) error {
 			at.add(problem)
 			continue
 		case err != nil:
-			return &Problem{Line: docs.line + 1, Offset: docs.offset, Err: cause(err)}
+			return &Problem{Line: docs.line + 1, Offset: docs.offset, Err: client.WithoutPath(err)}
 		}
 		switch kindOf(doc.text) {
 		case "resourceSpans":

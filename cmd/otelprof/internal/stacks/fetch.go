@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -29,18 +28,10 @@ func readRecording(c *command.Call, name string, seconds int) (*stacks.Recording
 	switch {
 	case seconds < 1 || seconds > 3600:
 		return nil, command.Usagef("seconds %d: must be in [1, 3600]", seconds)
-	case name == "-":
-		return stacks.Read(c.Stdin)
 	case client.IsURL(name):
 		return fetchRecording(name, seconds)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, client.WithoutPath(err)
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	r, err := stacks.Read(f)
-	return r, client.WithoutPath(err)
+	return client.ReadFile(name, c.Stdin, stacks.Read)
 }
 
 // highRatePath is where a viewer takes samples while we wait.
@@ -77,18 +68,11 @@ func fetchRecording(address string, seconds int) (*stacks.Recording, error) {
 	timeout := time.Duration(seconds)*time.Second + patience
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
+	response, err := client.Ask(ctx, http.DefaultClient, method, u, timeout)
 	if err != nil {
-		return nil, client.WithoutPath(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, client.NoAnswer(err, timeout)
-	}
-	defer response.Body.Close()
-	if err := client.CheckOK(response); err != nil {
 		return nil, err
 	}
+	defer response.Body.Close()
 	r, err := stacks.Read(response.Body)
 	return r, client.TooSlow(err, timeout)
 }

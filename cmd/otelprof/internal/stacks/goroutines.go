@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
@@ -23,23 +22,14 @@ func showGoroutines(c *command.Call, name, out string, least int) error {
 	if client.IsURL(name) {
 		return fetchGoroutines(c, name, out, least)
 	}
-	in := c.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
-		}
-		defer f.Close() //nolint:errcheck // Nothing was written.
-		in = f
+	dump, err := client.ReadFile(name, c.Stdin, goroutines.Read)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return writeGoroutines(c, name, in, out, least)
+	return writeGoroutines(c, dump, out, least)
 }
 
-func writeGoroutines(c *command.Call, name string, in io.Reader, out string, least int) error {
-	dump, err := goroutines.Read(in)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, client.WithoutPath(err))
-	}
+func writeGoroutines(c *command.Call, dump *goroutines.Dump, out string, least int) error {
 	return c.OutputTo(out, func(w io.Writer) error { return dump.WriteText(w, least) })
 }
 
@@ -63,20 +53,17 @@ func fetchGoroutines(c *command.Call, address, out string, least int) error {
 	u.RawQuery = query.Encode()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	response, err := client.Ask(ctx, http.DefaultClient, http.MethodGet, u, patience)
 	if err != nil {
-		return client.WithoutPath(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("%s: %w", address, client.NoAnswer(err, patience))
-	}
-	defer response.Body.Close()
-	if err := client.CheckOK(response); err != nil {
 		return fmt.Errorf("%s: %w", address, err)
 	}
+	defer response.Body.Close()
 	if ofPprof {
-		return writeGoroutines(c, address, response.Body, out, least)
+		dump, err := goroutines.Read(response.Body)
+		if err != nil {
+			return fmt.Errorf("%s: %w", address, client.WithoutPath(err))
+		}
+		return writeGoroutines(c, dump, out, least)
 	}
 	return c.OutputTo(out, func(w io.Writer) error {
 		_, err := io.Copy(w, io.LimitReader(response.Body, 64<<20))

@@ -74,18 +74,11 @@ func (c *topClient) get(ctx context.Context, path string, into any) error {
 	path, query, _ := strings.Cut(path, "?")
 	address := c.base.JoinPath(path)
 	address.RawQuery = query
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
+	response, err := client.Ask(ctx, c.http, http.MethodGet, address, topTimeout)
 	if err != nil {
-		return client.WithoutPath(err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return client.NoAnswer(err, topTimeout)
-	}
-	defer response.Body.Close()
-	if err := client.CheckOK(response); err != nil {
 		return err
 	}
+	defer response.Body.Close()
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxTopAnswer)).Decode(into); err != nil {
 		return fmt.Errorf("answer: must be that of a viewer: %w", client.TooSlow(err, topTimeout))
 	}

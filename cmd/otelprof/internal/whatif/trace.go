@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -190,16 +188,7 @@ func parts(rec *trace.Recording, traces int) int {
 }
 
 func (w *whatif) readTrace(name string) (*trace.Recording, error) {
-	if name == "-" {
-		return trace.Read(w.Stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, client.WithoutPath(err)
-	}
-	defer f.Close() //nolint:errcheck // Nothing was written.
-	rec, err := trace.Read(io.Reader(f))
-	return rec, client.WithoutPath(err)
+	return client.ReadFile(name, w.Stdin, trace.Read)
 }
 
 // prepare looks for the function and the progress point.
