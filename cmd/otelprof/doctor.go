@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -85,8 +84,5 @@ func printReport(c *command.Call, r doctor.Report, asJSON bool) error {
 	if !asJSON {
 		return r.WriteTable(c.Stdout, command.WantsColour(c.Stdout, os.Getenv))
 	}
-	e := json.NewEncoder(c.Stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return c.WriteJSON(r)
 }

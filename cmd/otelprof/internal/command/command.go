@@ -3,6 +3,7 @@ package command
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -169,6 +170,14 @@ func (c *Call) OutputTo(file string, write func(io.Writer) error) error {
 		mode = info.Mode().Perm()
 	}
 	return ReplaceFile(file, mode, write)
+}
+
+// WriteJSON writes v to standard output, indented, and with <, > and & as they are.
+func (c *Call) WriteJSON(v any) error {
+	e := json.NewEncoder(c.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 // ReplaceFile puts a file in the place of another as a whole: a reader meanwhile gets the one or

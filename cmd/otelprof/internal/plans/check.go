@@ -2,7 +2,6 @@ package plans
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -59,13 +58,10 @@ What it costs at most depends on the caps of the programs, too: -cap-… sets th
 			return fmt.Errorf("%s: %w", c.Arg(0), err)
 		}
 		e := explain.Plan(plan, all, time.Now())
-		if !*asJSON {
-			return e.Write(c.Stdout)
+		if *asJSON {
+			return c.WriteJSON(e)
 		}
-		j := json.NewEncoder(c.Stdout)
-		j.SetEscapeHTML(false)
-		j.SetIndent("", "  ")
-		return j.Encode(e)
+		return e.Write(c.Stdout)
 	},
 }
 

@@ -35,13 +35,10 @@ var planStatusCommand = &command.Command{
 		if err != nil {
 			return err
 		}
-		if !*asJSON {
-			return s.write(c)
+		if *asJSON {
+			return c.WriteJSON(s)
 		}
-		j := json.NewEncoder(c.Stdout)
-		j.SetEscapeHTML(false)
-		j.SetIndent("", "  ")
-		return j.Encode(s)
+		return s.write(c)
 	},
 }
 
