@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // A twin is one of the two services, in a process of its own.
@@ -57,16 +58,8 @@ func startTwin(ctx context.Context, kind string, f fault, b *bench, stderr io.Wr
 func (t *twin) state(ctx context.Context) (s state, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Control+"/state", http.NoBody)
-	if err != nil {
-		return s, err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return s, err
-	}
-	defer answer.Body.Close()
-	return s, json.NewDecoder(answer.Body).Decode(&s)
+	err = fetch.JSON(ctx, http.DefaultClient, t.Control+"/state", &s)
+	return s, err
 }
 
 // harm has the service do something to its own process; stop ends that.
@@ -80,20 +73,8 @@ func (t *twin) harm(ctx context.Context, kind string, n int) (stop func(), err e
 func (t *twin) control(ctx context.Context, method, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, t.Control+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, bytes.TrimSpace(text))
-	}
-	return nil
+	_, err := fetch.Do(ctx, http.DefaultClient, method, t.Control+path, http.NoBody)
+	return err
 }
 
 // resident returns the resident memory in MiB, now (VmRSS) or at its peak (VmHWM); 0 where that is

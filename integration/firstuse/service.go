@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 //go:embed service.go.txt
@@ -121,7 +123,7 @@ func request(ctx context.Context, url string) (end func()) {
 	for range clients {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if err := post(ctx, url); err != nil {
+				if _, err := fetch.Do(ctx, http.DefaultClient, http.MethodPost, url, http.NoBody); err != nil {
 					time.Sleep(10 * time.Millisecond)
 				}
 			}
@@ -131,17 +133,4 @@ func request(ctx context.Context, url string) (end func()) {
 		cancel()
 		wg.Wait()
 	}
-}
-
-func post(ctx context.Context, url string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, response.Body)
-	return errors.Join(err, response.Body.Close())
 }

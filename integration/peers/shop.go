@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // runShop writes what the shop of the demo sells while it is recorded, beside what it sells right
@@ -122,7 +123,7 @@ func watchShop(ctx context.Context, viewer string, recordings int) (all []stretc
 		}
 		if time.Since(read) > reading {
 			read = time.Now()
-			if err := get(ctx, viewer+"/api/v1/causal/profile", &struct{}{}); err != nil {
+			if err := fetch.JSON(ctx, http.DefaultClient, viewer+"/api/v1/causal/profile", &struct{}{}); err != nil {
 				return nil, err
 			}
 		}
@@ -177,7 +178,7 @@ func phaseOf(ctx context.Context, viewer string) (string, error) {
 			} `json:"recording"`
 		} `json:"status"`
 	}
-	err := get(ctx, viewer+"/api/v1/causal/plan", &plan)
+	err := fetch.JSON(ctx, http.DefaultClient, viewer+"/api/v1/causal/plan", &plan)
 	return plan.Status.Recording.Phase, err
 }
 
@@ -188,7 +189,7 @@ func ordersOf(ctx context.Context, viewer string) (uint64, error) {
 			Count uint64 `json:"count"`
 		} `json:"regions"`
 	}
-	if err := get(ctx, viewer+"/api/v1/regions", &all); err != nil {
+	if err := fetch.JSON(ctx, http.DefaultClient, viewer+"/api/v1/regions", &all); err != nil {
 		return 0, err
 	}
 	for _, r := range all.Regions {
@@ -197,20 +198,4 @@ func ordersOf(ctx context.Context, viewer string) (uint64, error) {
 		}
 	}
 	return 0, nil
-}
-
-func get(ctx context.Context, url string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: status %d", url, response.StatusCode)
-	}
-	return json.NewDecoder(response.Body).Decode(into)
 }

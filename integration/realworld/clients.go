@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/otelhdr"
 )
 
@@ -35,7 +36,7 @@ func (a *answered) add(err error, at time.Duration) {
 	case err == nil:
 		a.Count++
 		a.Last = at
-	case errors.Is(err, errStatus):
+	case errors.Is(err, fetch.ErrStatus):
 		a.Failed++
 		a.Status = err.Error()
 	default:
@@ -99,28 +100,13 @@ func beClients(ctx context.Context, p program, ports []string, in io.Reader, out
 	return questions.Err()
 }
 
-// errStatus is wrapped by the error about an answer with another status than 200.
-var errStatus = errors.New("status")
-
-// visit sends one request and reads all of the answer, so that the connection is used again.
+// visit sends one request.
 func (p program) visit(ctx context.Context, client *http.Client, ports []string, n int) error {
 	method, text := http.MethodGet, ""
 	if p.body != nil {
 		method, text = http.MethodPost, p.body(n)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, p.url(ports, n), strings.NewReader(text))
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	body, err := io.ReadAll(response.Body)
-	err = errors.Join(err, response.Body.Close())
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%w %s: %.200s", errStatus, response.Status, body)
-	}
+	_, err := fetch.Do(ctx, client, method, p.url(ports, n), strings.NewReader(text))
 	return err
 }
 

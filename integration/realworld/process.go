@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/integration/internal/noise"
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
@@ -114,7 +115,7 @@ func (s *process) awaitAnswer(ctx context.Context, ports []string) error {
 	defer cancel()
 	for {
 		err := s.visit(ctx, s.http, ports, 0)
-		if errors.Is(err, errStatus) && s.seed != nil {
+		if errors.Is(err, fetch.ErrStatus) && s.seed != nil {
 			if err = s.seed(ctx, s.http, ports); err != nil {
 				return fmt.Errorf("%s: seed: %w", s.name, err)
 			}
@@ -228,21 +229,9 @@ func (s *process) ask(ctx context.Context, method, path string, values url.Value
 func (s *process) askOne(ctx context.Context, m *member, method, path string, values url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, m.control+path+"?"+values.Encode(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := s.http.Do(request)
+	body, err := fetch.Do(ctx, s.http, method, m.control+path+"?"+values.Encode(), http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
-	}
-	body, err := io.ReadAll(response.Body)
-	err = errors.Join(err, response.Body.Close())
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = errors.New(string(bytes.TrimSpace(body)))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", s.name, path, err)
 	}
 	return body, nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	backends "github.com/otelprof/otelprof/integration/backends/programs"
 	"github.com/otelprof/otelprof/integration/internal/answers"
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // A prometheus keeps what the processes of a program have counted, and otelprof report answers from
@@ -88,16 +89,8 @@ func (p *prometheus) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, started)
 	defer cancel()
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/-/ready", http.NoBody)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			hangUp(response.Body)
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
+		if _, err := fetch.Do(ctx, http.DefaultClient, http.MethodGet, p.url+"/-/ready", http.NoBody); err == nil {
+			return nil
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("prometheus: not ready in %v: %w", started, err)

@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // A shop is the demo, running.
@@ -76,23 +75,6 @@ func lacks(p profile.Profile) string {
 }
 
 func (s *shop) profile(ctx context.Context) (p profile.Profile, err error) {
-	text, err := s.get(ctx, "api/v1/causal/profile")
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal(text, &p)
-}
-
-// get asks the viewer.
-func (s *shop) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	return io.ReadAll(response.Body)
+	err = fetch.JSON(ctx, http.DefaultClient, s.url+"api/v1/causal/profile", &p)
+	return p, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/viewer"
 )
@@ -74,7 +76,7 @@ func views(ctx context.Context, b viewing, s *shop, dir, into string, out io.Wri
 	if err := b.everything(into, page{"shop", s.url, ofShop}, out); err != nil {
 		return err
 	}
-	profile, err := s.get(ctx, "api/v1/causal/profile?samples=1")
+	profile, err := fetch.Do(ctx, http.DefaultClient, http.MethodGet, s.url+"api/v1/causal/profile?samples=1", http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // clients are what a service has: some that always ask, some whose connections are idle most of the
@@ -90,19 +91,8 @@ func (c *clients) fail(kind string) {
 }
 
 func (c *clients) ask(ctx context.Context, client *http.Client, kind, path string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, http.NoBody)
-	if err != nil {
-		c.fail(kind)
-		return false
-	}
 	began := time.Now()
-	response, err := client.Do(request)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = errors.New(response.Status)
-	}
-	if response != nil {
-		err = discard(response, err)
-	}
+	_, err := fetch.Do(ctx, client, http.MethodGet, c.url+path, http.NoBody)
 	took := time.Since(began)
 	switch {
 	case ctx.Err() != nil:

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -79,21 +80,9 @@ func (s *service) front(w http.ResponseWriter, r *http.Request) {
 		side.Go(func() { s.query(ctx) })
 	}
 	side.Wait()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/back", http.NoBody)
-	if err == nil {
-		err = discard(s.own.Do(request))
-	}
-	if err != nil {
+	if _, err := fetch.Do(ctx, s.own, http.MethodGet, s.url+"/back", http.NoBody); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
-}
-
-func discard(response *http.Response, err error) error {
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, response.Body)
-	return errors.Join(err, response.Body.Close())
 }
 
 func (s *service) back(_ http.ResponseWriter, r *http.Request) {
