@@ -133,10 +133,7 @@ func TestDashboards(t *testing.T) {
 	shop := start(t, "shop", ours(t, "shop"), s.exporting("OTEL_RESOURCE_ATTRIBUTES=service.version=1.4.0"),
 		"-for", "15s", "-clients", "2", "-listen", "127.0.0.1:0", "-data", t.TempDir(), "-plan", writePlan(t))
 	hardware(t, s)
-	<-shop.done
-	if shop.err != nil {
-		t.Fatalf("shop: %v\n%s", shop.err, shop.tail())
-	}
+	shop.succeeds(t)
 	values := strings.NewReplacer(
 		"$__rate_interval", "1m", "$__range", "5m", "$job", "shop", "$region", "POST /orders",
 		"$point", "POST /orders", "$metric", "throughput", "$speedup", "0.25")
@@ -236,22 +233,13 @@ func (p *prometheus) labelValues(t testing.TB, query string) (int, error) {
 	if m == nil {
 		return 0, fmt.Errorf("query %q: must be label_values(series, label)", query)
 	}
-	text, err := get(t.Context(), "http://"+p.address+"/api/v1/label/"+m[2]+"/values?match[]="+url.QueryEscape(m[1]))
-	if err != nil {
-		return 0, err
-	}
-	var answer struct{ Data []string }
-	err = json.Unmarshal(text, &answer)
-	return len(answer.Data), err
+	all, err := p.values(t, m[2], m[1])
+	return len(all), err
 }
 
 // search asks as Grafana's data source does and returns how many traces there are.
 func (j *jaeger) search(t testing.TB, service, operation string) (int, error) {
-	text, err := get(t.Context(), "http://"+j.query+"/api/traces?lookback=1h&limit=20&"+url.Values{"service": {service}, "operation": {operation}}.Encode())
-	if err != nil {
-		return 0, err
-	}
 	var answer struct{ Data []json.RawMessage }
-	err = json.Unmarshal(text, &answer)
+	err := getJSON(t.Context(), "http://"+j.query+"/api/traces?lookback=1h&limit=20&"+url.Values{"service": {service}, "operation": {operation}}.Encode(), &answer)
 	return len(answer.Data), err
 }

@@ -52,10 +52,7 @@ func TestDemo(t *testing.T) {
 	data := t.TempDir()
 	shop := start(t, "shop", ours(t, "shop"), s.exporting("OTEL_BSP_MAX_QUEUE_SIZE=50000"),
 		"-for", "15s", "-clients", "2", "-listen", "127.0.0.1:0", "-data", data, "-plan", writePlan(t))
-	<-shop.done
-	if shop.err != nil {
-		t.Fatalf("shop: %v\n%s", shop.err, shop.tail())
-	}
+	shop.succeeds(t)
 	wrote := filepath.Join(data, "otlp")
 	want := spansIn(t, filepath.Join(wrote, "traces.jsonl"))
 	points, dataPoints := pointsIn(t, filepath.Join(wrote, "metrics.jsonl"))

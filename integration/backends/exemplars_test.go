@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"testing"
@@ -14,17 +13,13 @@ func (p *prometheus) exemplars(t testing.TB, expression string) (all []place, er
 	t.Helper()
 	now := time.Now()
 	values := url.Values{"query": {expression}, "start": {now.Add(-time.Hour).Format(time.RFC3339)}, "end": {now.Add(time.Hour).Format(time.RFC3339)}}
-	text, err := get(t.Context(), "http://"+p.address+"/api/v1/query_exemplars?"+values.Encode())
-	if err != nil {
-		return nil, err
-	}
 	var answer struct {
 		Data []struct {
 			SeriesLabels map[string]string
 			Exemplars    []struct{ Labels map[string]string }
 		}
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
+	if err := getJSON(t.Context(), "http://"+p.address+"/api/v1/query_exemplars?"+values.Encode(), &answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", expression, err)
 	}
 	for _, s := range answer.Data {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,8 +140,14 @@ func TestFiles(t *testing.T) {
 	points, _ := pointsIn(t, filepath.Join(dir, "metrics.jsonl"))
 	for _, signal := range []string{"traces", "metrics"} {
 		err := lines(filepath.Join(dir, signal+".jsonl"), func(line []byte) error {
-			_, err := post(t.Context(), "http://"+s.http+"/v1/"+signal, "application/json", bytes.Clone(line))
-			return err
+			answer, err := client.Post("http://"+s.http+"/v1/"+signal, "application/json", bytes.NewReader(bytes.Clone(line)))
+			if err != nil {
+				return err
+			}
+			if answer.StatusCode != http.StatusOK {
+				err = errors.New(answer.Status)
+			}
+			return errors.Join(err, answer.Body.Close())
 		})
 		if err != nil {
 			t.Fatal(err)

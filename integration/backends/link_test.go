@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelprof/otelprof"
 	"github.com/otelprof/otelprof/viewer"
@@ -30,7 +28,9 @@ func TestOpenTrace(t *testing.T) {
 	var list struct {
 		Sessions []struct{ ID string }
 	}
-	fetch(t, api, &list)
+	if err := getJSON(t.Context(), api, &list); err != nil {
+		t.Fatal(err)
+	}
 	if len(list.Sessions) != 20 {
 		t.Fatalf("%d sessions, want 20", len(list.Sessions))
 	}
@@ -43,7 +43,9 @@ func TestOpenTrace(t *testing.T) {
 				SpanID string `json:"span_id"`
 			}
 		}
-		fetch(t, api+"/"+one.ID, &session)
+		if err := getJSON(t.Context(), api+"/"+one.ID, &session); err != nil {
+			t.Fatal(err)
+		}
 		var want []string
 		for _, span := range session.Spans {
 			want = append(want, span.SpanID+" "+span.Name)
@@ -55,17 +57,6 @@ func TestOpenTrace(t *testing.T) {
 	}
 	check(t, "open_trace", "figure=%d of %d links from a session lead to its trace, with the same spans", len(list.Sessions), len(list.Sessions))
 	a.shutdown(t)
-}
-
-func fetch(t testing.TB, address string, out any) {
-	t.Helper()
-	text, err := get(t.Context(), address)
-	if err == nil {
-		err = json.Unmarshal(text, out)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", address, err)
-	}
 }
 
 // opened follows the address of a trace as the page of Jaeger does, which is a program of the
@@ -82,20 +73,12 @@ func (j *jaeger) opened(t testing.TB, address string, want int) []string {
 		if _, err := get(t.Context(), address); err != nil {
 			return err
 		}
-		text, err := get(t.Context(), "http://"+j.query+"/api/v3/traces/"+path.Base(u.Path))
-		if err != nil {
-			return err
-		}
-		var answer struct{ Result json.RawMessage }
-		if err := json.Unmarshal(text, &answer); err != nil {
-			return err
-		}
-		traces, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(answer.Result)
+		all, err := j.trace(t.Context(), path.Base(u.Path))
 		if err != nil {
 			return err
 		}
 		found = nil
-		for _, s := range spansOf(traces) {
+		for _, s := range all {
 			found = append(found, s.SpanID().String()+" "+s.Name())
 		}
 		if len(found) < want {

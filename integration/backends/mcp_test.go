@@ -2,7 +2,6 @@ package backends
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -169,10 +168,6 @@ func asks(ctx context.Context, t *testing.T, session *mcp.ClientSession, agent, 
 			}
 		}
 	}
-	text, err := get(ctx, "http://"+address+"/api/v1/causal/plan")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var answer struct {
 		Status struct {
 			Audit []struct {
@@ -182,7 +177,7 @@ func asks(ctx context.Context, t *testing.T, session *mcp.ClientSession, agent, 
 			} `json:"audit"`
 		} `json:"status"`
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
+	if err := getJSON(ctx, "http://"+address+"/api/v1/causal/plan", &answer); err != nil {
 		t.Fatal(err)
 	}
 	found := false

@@ -1,11 +1,8 @@
 package backends
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -16,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // A process is a program that runs in the background, with its output in a file.
@@ -54,6 +53,14 @@ func start(t testing.TB, name, program string, env []string, args ...string) *pr
 		}
 	})
 	return p
+}
+
+// succeeds waits until the process ends, and fails the test unless it ends well.
+func (p *process) succeeds(t testing.TB) {
+	t.Helper()
+	if <-p.done; p.err != nil {
+		t.Fatalf("%s: %v\n%s", p.name, p.err, p.tail())
+	}
 }
 
 // stop asks the process to end, waits, and returns how it has ended. A process that does not end is
@@ -124,34 +131,12 @@ var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, T
 
 // get returns what a URL answers, which must be 200.
 func get(ctx context.Context, url string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	return do(request)
+	return fetch.Do(ctx, client, http.MethodGet, url, http.NoBody)
 }
 
-// post is get with a body.
-func post(ctx context.Context, url, contentType string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", contentType)
-	return do(request)
-}
-
-func do(request *http.Request) ([]byte, error) {
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(response.Body)
-	err = errors.Join(err, response.Body.Close())
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s %s: %s: %s", request.Method, request.URL, response.Status, bytes.TrimSpace(body))
-	}
-	return body, err
+// getJSON is get of JSON.
+func getJSON(ctx context.Context, url string, into any) error {
+	return fetch.JSON(ctx, client, url, into)
 }
 
 // The ports for servers. The system takes those of clients from 32768 on, so no connection of ours

@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // A sample is one of a profile that the Collector wrote.
@@ -101,23 +99,12 @@ func (j *jaeger) holds(t testing.TB, places []place) (asked, traces int) {
 
 // names returns the names of a trace's spans, by ID.
 func (j *jaeger) names(t testing.TB, trace string) (map[string]string, error) {
-	text, err := get(t.Context(), "http://"+j.query+"/api/v3/traces/"+trace)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct{ Result json.RawMessage }
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return nil, err
-	}
-	traces, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(answer.Result)
-	if err != nil {
-		return nil, err
-	}
+	all, err := j.trace(t.Context(), trace)
 	names := map[string]string{}
-	for _, s := range spansOf(traces) {
+	for _, s := range all {
 		names[s.SpanID().String()] = s.Name()
 	}
-	return names, nil
+	return names, err
 }
 
 // profilesBackend takes what it is sent, and counts the requests.

@@ -59,10 +59,6 @@ func (n *number) UnmarshalJSON(text []byte) error {
 
 // query asks an expression as of now.
 func (p *prometheus) query(ctx context.Context, expression string) ([]series, error) {
-	text, err := get(ctx, "http://"+p.address+"/api/v1/query?query="+url.QueryEscape(expression))
-	if err != nil {
-		return nil, err
-	}
 	var answer struct {
 		Data struct {
 			ResultType string
@@ -73,7 +69,8 @@ func (p *prometheus) query(ctx context.Context, expression string) ([]series, er
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
+	err := getJSON(ctx, "http://"+p.address+"/api/v1/query?query="+url.QueryEscape(expression), &answer)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", expression, err)
 	}
 	if answer.Data.ResultType != "vector" {
@@ -102,6 +99,13 @@ func (p *prometheus) query(ctx context.Context, expression string) ([]series, er
 	return all, nil
 }
 
+// values returns the values of a label in the series of a selector.
+func (p *prometheus) values(t testing.TB, label, selector string) ([]string, error) {
+	var answer struct{ Data []string }
+	err := getJSON(t.Context(), "http://"+p.address+"/api/v1/label/"+label+"/values?match[]="+url.QueryEscape(selector), &answer)
+	return answer.Data, err
+}
+
 // one asks for an expression of one series, and waits for it to be there.
 func (p *prometheus) one(t testing.TB, expression string) series {
 	t.Helper()
@@ -121,12 +125,8 @@ func (p *prometheus) one(t testing.TB, expression string) series {
 
 // services returns the services that Jaeger has spans of.
 func (j *jaeger) services(ctx context.Context) ([]string, error) {
-	text, err := get(ctx, "http://"+j.query+"/api/v3/services")
-	if err != nil {
-		return nil, err
-	}
 	var answer struct{ Services []string }
-	err = json.Unmarshal(text, &answer)
+	err := getJSON(ctx, "http://"+j.query+"/api/v3/services", &answer)
 	return answer.Services, err
 }
 
@@ -162,6 +162,19 @@ func (j *jaeger) traces(ctx context.Context, service string, most int, query map
 		}
 		all = append(all, spansOf(traces)...)
 	}
+}
+
+// trace returns the spans of one trace.
+func (j *jaeger) trace(ctx context.Context, id string) ([]span, error) {
+	var answer struct{ Result json.RawMessage }
+	if err := getJSON(ctx, "http://"+j.query+"/api/v3/traces/"+id, &answer); err != nil {
+		return nil, err
+	}
+	traces, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(answer.Result)
+	if err != nil {
+		return nil, err
+	}
+	return spansOf(traces), nil
 }
 
 // A span is one with its resource and its scope.

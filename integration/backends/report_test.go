@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -107,14 +106,7 @@ func TestReport(t *testing.T) {
 	}
 	s.prometheus.complete(t, `otelprof_causal_latency_seconds{otelprof_causal_mode="replay"}`, 10000)
 
-	out, err := exec.CommandContext(t.Context(), ours(t, "otelprof"), "report", "-prometheus", "http://"+s.prometheus.address, "-format", "json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := profile.Read(bytes.NewReader(out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := reportOf(t, "-prometheus", "http://"+s.prometheus.address)
 	want := read(t, known)
 	near := cmp.Options{
 		cmpopts.IgnoreFields(profile.Profile{}, "Started", "Notes"),

@@ -1,11 +1,9 @@
 package backends
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,9 +34,7 @@ func TestScaleOut(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	gateways[0].restart(t)
 	for _, s := range shops {
-		if <-s.done; s.err != nil {
-			t.Fatalf("%s: %v\n%s", s.name, s.err, s.tail())
-		}
+		s.succeeds(t)
 	}
 
 	// Each part, bucket for bucket, and what the parts are together.
@@ -124,15 +120,11 @@ func TestScaleOut(t *testing.T) {
 
 // samples returns how many Prometheus has of a service.
 func (p *prometheus) samples(t testing.TB, service string) (sum float64, err error) {
-	text, err := get(t.Context(), "http://"+p.address+"/api/v1/label/__name__/values?match[]="+url.QueryEscape(fmt.Sprintf("{job=%q}", service)))
+	names, err := p.values(t, "__name__", fmt.Sprintf("{job=%q}", service))
 	if err != nil {
 		return 0, err
 	}
-	var names struct{ Data []string }
-	if err := json.Unmarshal(text, &names); err != nil {
-		return 0, err
-	}
-	for _, name := range names.Data {
+	for _, name := range names {
 		if name == "target_info" { // which Prometheus makes itself
 			continue
 		}
@@ -182,9 +174,7 @@ func TestTailSampling(t *testing.T) {
 	data := t.TempDir()
 	shop := start(t, "shop", ours(t, "shop"), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + gateway.grpc, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_BSP_MAX_QUEUE_SIZE=50000"},
 		"-for", "8s", "-clients", "2", "-listen", "127.0.0.1:0", "-data", data, "-plan", writePlan(t))
-	if <-shop.done; shop.err != nil {
-		t.Fatalf("shop: %v\n%s", shop.err, shop.tail())
-	}
+	shop.succeeds(t)
 	all := spansIn(t, filepath.Join(data, "otlp", "traces.jsonl"))
 	told := map[string]bool{} // traces of experiments, and slow ones
 	traces := map[string]bool{}
