@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,7 +36,8 @@ func newBench() (*bench, error) {
 	b := &bench{folder: folder, data: filepath.Join(folder, "data"), twins: map[string]*twin{}}
 	b.later(func() { _ = os.RemoveAll(folder) })
 	if err := os.Mkdir(b.data, 0o755); err != nil {
-		return nil, errors.Join(err, b.close())
+		b.close()
+		return nil, err
 	}
 	return b, b.collect(nil)
 }
@@ -56,11 +56,18 @@ func (b *bench) collect(secured *tls.Config) error {
 // later has something done at the end, the last first.
 func (b *bench) later(undo func()) { b.undo = append(b.undo, undo) }
 
-func (b *bench) close() error {
+func (b *bench) close() {
 	for _, undo := range slices.Backward(b.undo) {
 		undo()
 	}
-	b.undo = nil
+}
+
+// needs has undo done at the end, or returns that the machine lacks something.
+func (b *bench) needs(undo func(), err error) error {
+	if err != nil {
+		return lack{err}
+	}
+	b.later(undo)
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 
 // A disk is a folder whose files do not always take what is written.
 type disk struct {
-	folder string // where it is mounted
 	errno  atomic.Uint32
 	delay  atomic.Int64 // ns, of each write
 	server *fuse.Server
@@ -21,7 +20,7 @@ type disk struct {
 
 // mountDisk shows the files below store at folder.
 func mountDisk(store, folder string) (*disk, error) {
-	d := &disk{folder: folder}
+	d := &disk{}
 	root, err := fs.NewLoopbackRoot(store)
 	if err != nil {
 		return nil, err

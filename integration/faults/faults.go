@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -46,12 +47,7 @@ type fault struct {
 
 // faults is the matrix.
 func faults(s sizes) []fault {
-	all := [][]fault{network(), storage(), limits(s), clocks(s), contents(s), plans(), neighbours(), endings()}
-	var out []fault
-	for _, group := range all {
-		out = append(out, group...)
-	}
-	return out
+	return slices.Concat(network(), storage(), limits(s), clocks(s), contents(s), plans(), neighbours(), endings())
 }
 
 // answers has the collector do something else.
@@ -60,6 +56,11 @@ func answers(a answer) func(context.Context, *bench) (func(), error) {
 		b.collector.answer.Store(a)
 		return func() { b.collector.answer.Store(accepts) }, nil
 	}
+}
+
+// sets has the services start with an environment variable.
+func sets(name, value string) func(*bench) error {
+	return func(b *bench) error { b.set(name, value); return nil }
 }
 
 func network() []fault {
@@ -84,10 +85,7 @@ func network() []fault {
 			b.set("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
 			return b.collect(secured)
 		}},
-		{name: "dns_gone", what: "the name has no address", prepare: func(b *bench) error {
-			b.set("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.invalid:4318")
-			return nil
-		}},
+		{name: "dns_gone", what: "the name has no address", prepare: sets("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.invalid:4318")},
 	}
 }
 
@@ -119,14 +117,7 @@ func storage() []fault {
 		out = append(out, f)
 	}
 	return append(out,
-		fault{name: "disk_full", what: "a file system of 256 KiB", prepare: func(b *bench) error {
-			undo, err := tmpfs(b.data, 256)
-			if err != nil {
-				return lack{err}
-			}
-			b.later(undo)
-			return nil
-		}},
+		fault{name: "disk_full", what: "a file system of 256 KiB", prepare: func(b *bench) error { return b.needs(tmpfs(b.data, 256)) }},
 		fault{name: "disk_removed", what: "the data folder is removed", begin: func(_ context.Context, b *bench) (func(), error) {
 			return nil, os.RemoveAll(b.data)
 		}},
@@ -180,17 +171,12 @@ func limits(s sizes) []fault {
 			}
 			return b.harmAll(ctx, "files", 0)
 		}},
-		{name: "memory_gomemlimit", what: "all but 32 MiB of GOMEMLIMIT are in use", prepare: func(b *bench) error {
-			b.set("GOMEMLIMIT", "256MiB")
-			return nil
-		}, begin: harms("memory", 224)},
+		{name: "memory_gomemlimit", what: "all but 32 MiB of GOMEMLIMIT are in use", prepare: sets("GOMEMLIMIT", "256MiB"), begin: harms("memory", 224)},
 		{name: "memory_cgroup", what: "a control group of 512 MiB, 256 in use", begin: func(ctx context.Context, b *bench) (func(), error) {
 			for _, t := range b.twins {
-				undo, err := limitMemory(t.cmd.Process.Pid, 512)
-				if err != nil {
-					return nil, lack{err}
+				if err := b.needs(limitMemory(t.cmd.Process.Pid, 512)); err != nil {
+					return nil, err
 				}
-				b.later(undo)
 			}
 			return b.harmAll(ctx, "memory", 256)
 		}},
@@ -209,19 +195,9 @@ func limits(s sizes) []fault {
 		{name: "gomaxprocs", what: "GOMAXPROCS changes twice a second", begin: harms("processors", 0)},
 		{name: "goroutines", what: fmt.Sprintf("%d goroutines, each in a span", s.goroutines), begin: harms("goroutines", s.goroutines)},
 		{name: "trace_taken", what: "runtime/trace is taken", begin: harms("trace", 0)},
-		{name: "sigprof_taken", what: "the CPU profile is taken", prepare: func(b *bench) error {
-			b.set("OTELPROF_STACKS", "off")
-			return nil
-		}, begin: harms("profile", 0)},
+		{name: "sigprof_taken", what: "the CPU profile is taken", prepare: sets("OTELPROF_STACKS", "off"), begin: harms("profile", 0)},
 		{name: "seccomp", what: "perf_event_open is refused", service: []string{"-service.seccomp"}},
-		{name: "perf_paranoid", what: "kernel.perf_event_paranoid is 3", prepare: func(b *bench) error {
-			undo, err := paranoid("3")
-			if err != nil {
-				return lack{err}
-			}
-			b.later(undo)
-			return nil
-		}},
+		{name: "perf_paranoid", what: "kernel.perf_event_paranoid is 3", prepare: func(b *bench) error { return b.needs(paranoid("3")) }},
 	}
 }
 

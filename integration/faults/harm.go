@@ -83,48 +83,45 @@ func (h *harm) stop() {
 
 // exhaustFiles opens files until there are no more descriptors, and again as others are closed.
 func exhaustFiles() (undo func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		var files []*os.File
+	var files []*os.File
+	return repeat(10*time.Millisecond, func(int) {
 		for {
-			for {
-				f, err := os.Open(os.DevNull)
-				if err != nil {
-					break
-				}
-				files = append(files, f)
-			}
-			select {
-			case <-quit:
-				for _, f := range files {
-					_ = f.Close()
-				}
+			f, err := os.Open(os.DevNull)
+			if err != nil {
 				return
-			case <-time.After(10 * time.Millisecond):
 			}
+			files = append(files, f)
 		}
-	}()
-	return func() { close(quit); <-done }
+	}, func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	})
 }
 
 // changeProcessors sets GOMAXPROCS to 1, 2, 3 and so on in turn, each for half a second.
 func changeProcessors() (undo func()) {
 	before := runtime.GOMAXPROCS(0)
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
+	return repeat(500*time.Millisecond, func(i int) { runtime.GOMAXPROCS(before + i%4) }, func() { runtime.GOMAXPROCS(before) })
+}
+
+// repeat calls again, with 0, 1, 2 and so on, and a pause after each, until it is undone: then it
+// calls last.
+func repeat(pause time.Duration, again func(i int), last func()) (undo func()) {
+	quit := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
 		for i := 0; ; i++ {
-			runtime.GOMAXPROCS(before + i%4)
+			again(i)
 			select {
 			case <-quit:
-				runtime.GOMAXPROCS(before)
+				last()
 				return
-			case <-time.After(500 * time.Millisecond):
+			case <-time.After(pause):
 			}
 		}
-	}()
-	return func() { close(quit); <-done }
+	})
+	return func() { close(quit); running.Wait() }
 }
 
 // park starts goroutines that wait inside a span of their own.

@@ -21,7 +21,7 @@ func refusePerf() error                       { return errMachine }
 func stepClock(time.Duration) error { return errMachine }
 
 // A disk is a folder whose files do not always take what is written.
-type disk struct{ folder string }
+type disk struct{}
 
 func mountDisk(string, string) (*disk, error) { return nil, errMachine }
 func (*disk) unmount()                        {}

@@ -23,13 +23,6 @@ func main() {
 	}
 }
 
-// options are the command's flags.
-type options struct {
-	only  *regexp.Regexp
-	list  bool
-	sizes sizes
-}
-
 // sizes are how long and how much; -quick makes them smaller.
 type sizes struct {
 	warm, lasts time.Duration // the load before a fault, and while it lasts
@@ -61,20 +54,20 @@ func quick() sizes {
 const serviceFlag = "service"
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	o := options{sizes: thorough()}
+	s := thorough()
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	only := flags.String("only", "", "only the faults whose names match this `regexp`")
-	flags.BoolFunc("quick", "shorter and smaller faults, too short to judge p99_ratio", func(string) error { o.sizes = quick(); return nil })
-	flags.DurationVar(&o.sizes.lasts, "lasts", o.sizes.lasts, "how long each fault lasts")
+	flags.BoolFunc("quick", "shorter and smaller faults, too short to judge p99_ratio", func(string) error { s = quick(); return nil })
+	flags.DurationVar(&s.lasts, "lasts", s.lasts, "how long each fault lasts")
 	clock := flags.Bool("clock", false, "set the clock of this machine, which has to be an emulated one")
 	traces := flags.String("traces", "", "keep execution traces of the services in this `folder`, and tell how long goroutines ran without a pause")
-	flags.BoolVar(&o.list, "list", false, "list the faults")
+	list := flags.Bool("list", false, "list the faults")
 	service := serviceFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	o.sizes.clock, o.sizes.traces = *clock, *traces
+	s.clock, s.traces = *clock, *traces
 	if flags.NArg() > 0 {
 		return fmt.Errorf("argument %q: unexpected", flags.Arg(0))
 	}
@@ -83,20 +76,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		defer stop()
 		return serve(ctx, *service, stdout)
 	}
-	var err error
-	if o.only, err = regexp.Compile(*only); err != nil {
+	names, err := regexp.Compile(*only)
+	if err != nil {
 		return err
 	}
 	bad := 0
-	for _, f := range faults(o.sizes) {
-		if !o.only.MatchString(f.name) {
+	for _, f := range faults(s) {
+		if !names.MatchString(f.name) {
 			continue
 		}
-		if o.list {
+		if *list {
 			fmt.Fprintf(stdout, "%-24s %s\n", f.name, f.what)
 			continue
 		}
-		if ok := try(ctx, f, o.sizes, stdout, stderr); !ok {
+		if ok := try(ctx, f, s, stdout, stderr); !ok {
 			bad++
 		}
 		if ctx.Err() != nil {

@@ -24,9 +24,6 @@ func experiment() string {
 // experimenting answers with it.
 func experimenting(w http.ResponseWriter, _ *http.Request, _ int64) { writePlan(w, experiment()) }
 
-// badPlan is not.
-func badPlan() string { return "api: causal/v99\nid: [7]\n" }
-
 // planServer answers each request for a plan by what; count is the number of the request, from 0.
 func planServer(what func(w http.ResponseWriter, r *http.Request, count int64)) *httptest.Server {
 	var count atomic.Int64
@@ -41,7 +38,7 @@ func flapping(w http.ResponseWriter, _ *http.Request, count int64) {
 	case 1:
 		w.WriteHeader(http.StatusNoContent)
 	case 2:
-		writePlan(w, badPlan())
+		writePlan(w, "api: causal/v99\nid: [7]\n")
 	case 3:
 		http.Error(w, "down", http.StatusBadGateway)
 	}

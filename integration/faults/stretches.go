@@ -18,7 +18,6 @@ import (
 // than shortPause is part of it: a system call that returns at once keeps the processor.
 type stretch struct {
 	who  string // the function that the goroutine began with
-	at   trace.Time
 	long time.Duration
 }
 
@@ -130,7 +129,7 @@ type tracedGoroutine struct {
 
 // stretch returns the latest stretch, which has ended.
 func (g *tracedGoroutine) stretch() stretch {
-	return stretch{g.who, g.began, time.Duration(g.left - g.began)}
+	return stretch{g.who, time.Duration(g.left - g.began)}
 }
 
 // waitGroup is what goroutines of a WaitGroup begin with, whatever they do.

@@ -82,7 +82,7 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
+	defer b.close()
 	if f.prepare != nil {
 		if err := f.prepare(b); err != nil {
 			return r, err

@@ -20,9 +20,8 @@ import (
 // A twin is one of the two services, in a process of its own.
 type twin struct {
 	addresses
-	cmd    *exec.Cmd
-	lines  *bufio.Scanner
-	exited chan error
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
 }
 
 // startTwin starts the service and waits until it answers.
@@ -32,7 +31,7 @@ func startTwin(ctx context.Context, kind string, f fault, b *bench, stderr io.Wr
 		return nil, err
 	}
 	args := append([]string{"-" + serviceFlag, kind}, f.service...)
-	t := &twin{cmd: exec.CommandContext(ctx, program, args...), exited: make(chan error, 1)}
+	t := &twin{cmd: exec.CommandContext(ctx, program, args...)}
 	t.cmd.Env = append(os.Environ(), b.env(kind)...)
 	t.cmd.Stderr = stderr
 	out, err := t.cmd.StdoutPipe()
