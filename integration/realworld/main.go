@@ -37,7 +37,7 @@ type options struct {
 	only    *regexp.Regexp
 	builds  []build
 	mode    profile.Mode
-	plans   planned
+	planFor time.Duration // how long each plan runs
 	truth   bool
 	traces  string
 	clients string   // the program whose clients to be
@@ -51,12 +51,12 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	only := flags.String("only", "", "only the programs whose names match this `regexp`")
 	by := flags.String("build", "", "only this `build`: go or otelprof")
 	mode := flags.String("mode", string(profile.ModeReplay), "the `mode` to hold against what really happens: replay, slowdown or overlap")
-	o.plans.duration = 4 * time.Minute
+	o.planFor = 4 * time.Minute
 	flags.BoolFunc("quick", "one speed-up and fewer, shorter windows; flags after it count", func(string) error {
-		o.settings, o.plans.duration = quick(), time.Minute
+		o.settings, o.planFor = quick(), time.Minute
 		return nil
 	})
-	flags.DurationVar(&o.plans.duration, "plan", o.plans.duration, "how long each plan runs")
+	flags.DurationVar(&o.planFor, "plan", o.planFor, "how long each plan runs")
 	flags.BoolVar(&o.truth, "truth", false, "measure what really happens, and do not ask replay")
 	flags.StringVar(&o.traces, "traces", "", "write execution traces to this `folder`, and measure nothing")
 	flags.IntVar(&o.windows, "windows", o.windows, "the number of windows to record")
@@ -80,7 +80,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	default:
 		return o, fmt.Errorf("-mode %q: must be replay, slowdown or overlap", o.mode)
 	}
-	if o.plans.duration < time.Second {
+	if o.planFor < time.Second {
 		return o, errors.New("-plan: must be a second or more")
 	}
 	if o.windows < 1 || o.pairs < 1 || o.record <= 0 {

@@ -15,11 +15,6 @@ import (
 	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
-// planned is how plans are held against the real thing.
-type planned struct {
-	duration time.Duration // of each plan
-}
-
 // mostError is how near to the truth an answer of mode overlap is, in points. One of slow-downs
 // bounds it.
 const (
@@ -158,7 +153,7 @@ func (c cell) claimsTogether(p program) error {
 
 // underPlan has a plan run, and returns what it cost.
 func (s *process) underPlan(ctx context.Context, l lab, limits string, profiles map[string]profile.Profile) (c cost, err error) {
-	o, lasts := l.settings, l.plans.duration
+	o, lasts := l.settings, l.planFor
 	if s.processes() > 1 && limits == defaultLimits {
 		lasts *= 2 // by the clock, all rest for as long as the limits ask of a region that is all of the time
 	}

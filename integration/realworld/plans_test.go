@@ -19,7 +19,7 @@ func TestPlans(t *testing.T) {
 		var out bytes.Buffer
 		l := lab{out: &out, options: options{mode: mode}}
 		l.settings = settings{speedups: []float64{0.5}, pairs: 1, window: 100 * time.Millisecond, settle: 20 * time.Millisecond}
-		l.plans.duration = 600 * time.Millisecond
+		l.planFor = 600 * time.Millisecond
 		if err := l.tryPlans(t.Context(), small, stock, s); err != nil && !errors.Is(err, errClaim) {
 			t.Fatal(err)
 		}

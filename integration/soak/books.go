@@ -19,8 +19,8 @@ import (
 type books struct {
 	mu       sync.Mutex
 	plans    []limited
-	of       map[trace.TraceID]*account // open requests
-	requests tally                      // the worst is the one that is most above its limit
+	of       map[trace.TraceID]time.Duration // what open requests were delayed by
+	requests tally                           // the worst is the one that is most above its limit
 	streams  tally
 	health   tally
 	idle     tally
@@ -47,11 +47,6 @@ type limited struct {
 	perTrace time.Duration
 }
 
-// An account is the delay of one trace.
-type account struct {
-	spent time.Duration
-}
-
 // A tally is what was seen of one claim.
 type tally struct {
 	seen, broken int
@@ -69,7 +64,7 @@ func (c *tally) see(spent, limit time.Duration) {
 }
 
 func newBooks(late func() lateness) *books {
-	return &books{of: map[trace.TraceID]*account{}, at: map[net.Conn]lap{}, late: late}
+	return &books{of: map[trace.TraceID]time.Duration{}, at: map[net.Conn]lap{}, late: late}
 }
 
 // begins notes a plan.
@@ -140,24 +135,20 @@ func (b *books) answered(r *spans.Span, path string, top bool, began time.Time, 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := r.SpanContext().TraceID()
-	a := b.of[id]
-	if a == nil {
-		a = &account{}
-		b.of[id] = a
-	}
-	a.spent += r.Session().Delay()
+	spent := b.of[id] + r.Session().Delay()
 	if !top {
+		b.of[id] = spent
 		return // the request that asked for this one goes on
 	}
 	delete(b.of, id)
 	limit := b.limit(began) + time.Millisecond + max(0, late)
 	switch {
 	case strings.HasSuffix(path, "/healthz"):
-		b.health.see(a.spent, 0)
+		b.health.see(spent, 0)
 	case strings.HasSuffix(path, "/stream"):
-		b.streams.see(a.spent, limit)
+		b.streams.see(spent, limit)
 	default:
-		b.requests.see(a.spent, limit)
+		b.requests.see(spent, limit)
 	}
 }
 
