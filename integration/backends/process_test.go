@@ -3,7 +3,6 @@ package backends
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/integration/internal/fetch"
+	"github.com/otelprof/otelprof/integration/internal/ports"
 )
 
 // A process is a program that runs in the background, with its output in a file.
@@ -139,31 +139,14 @@ func getJSON(ctx context.Context, url string, into any) error {
 	return fetch.JSON(ctx, client, url, into)
 }
 
-// The ports for servers. The system takes those of clients from 32768 on, so no connection of ours
-// can take one before its server listens.
-const firstPort, endOfPorts = 10_000, 30_000
-
-var lastPort = firstPort + rand.IntN(endOfPorts-firstPort)
-
-// freeAddress returns an unused address on the loopback, another one each time. Tests call it
-// one at a time.
+// freeAddress returns an unused address on the loopback, another one each time.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	for range 1000 {
-		if lastPort++; lastPort >= endOfPorts {
-			lastPort = firstPort
-		}
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lastPort))
-		if err != nil {
-			continue // it is in use
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return l.Addr().String()
+	free, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no port free in [%d, %d)", firstPort, endOfPorts)
-	return ""
+	return net.JoinHostPort("127.0.0.1", free[0])
 }
 
 func portOf(t testing.TB, address string) string {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/integration/internal/fetch"
+	"github.com/otelprof/otelprof/integration/internal/ports"
 )
 
 //go:embed service.go.txt
@@ -80,14 +81,11 @@ type running struct {
 // start starts the service with the variable that README names, on a port that is free, and waits
 // until it answers.
 func start(ctx context.Context, file string) (*running, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err
 	}
-	page := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
+	page := net.JoinHostPort("127.0.0.1", free[0])
 	cmd := exec.CommandContext(ctx, file)
 	cmd.Env = append(os.Environ(), "OTELPROF_VIEWER="+page)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +20,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/integration/internal/noise"
+	"github.com/otelprof/otelprof/integration/internal/ports"
 	"github.com/otelprof/otelprof/integration/realworld/control"
 )
 
@@ -52,11 +52,11 @@ const (
 // plans if experiments are "on". What the program writes to standard error goes into files beside
 // the binary.
 func start(ctx context.Context, p program, binary, experiments string) (_ *process, err error) {
-	ports, err := freePorts(p.ports + p.processes())
+	free, err := ports.Free(p.ports + p.processes())
 	if err != nil {
 		return nil, err
 	}
-	ports, own := ports[:p.ports], ports[p.ports:]
+	ports, own := free[:p.ports], free[p.ports:]
 	s := &process{program: p, http: &http.Client{}}
 	defer func() {
 		if err != nil {
@@ -235,27 +235,3 @@ func (s *process) askOne(ctx context.Context, m *member, method, path string, va
 	}
 	return body, nil
 }
-
-// The ports for servers. The system takes those of clients from 32768 on, so that no client's
-// connection takes one of them before its server listens.
-const firstPort, endOfPorts = 10_000, 30_000
-
-// freePorts returns n ports of the loopback at which nothing listens.
-func freePorts(n int) ([]string, error) {
-	var ports []string
-	for range 1000 {
-		port := strconv.Itoa(firstPort + rand.IntN(endOfPorts-firstPort))
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
-		if err != nil {
-			continue
-		}
-		defer hangUp(l) // when all are found, so that none is found twice
-		if ports = append(ports, port); len(ports) == n {
-			return ports, nil
-		}
-	}
-	return nil, fmt.Errorf("ports in [%d, %d): must have %d that are free", firstPort, endOfPorts, n)
-}
-
-// hangUp closes what nothing is expected of any more.
-func hangUp(c io.Closer) { _ = c.Close() }

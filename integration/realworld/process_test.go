@@ -91,17 +91,3 @@ func TestStartSaysWhyNot(t *testing.T) {
 		t.Errorf("start = %v, want an error that names the binary", err)
 	}
 }
-
-func TestFreePorts(t *testing.T) {
-	ports, err := freePorts(5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, p := range ports {
-		seen[p] = true
-	}
-	if len(seen) != 5 {
-		t.Errorf("freePorts = %v, want five different ones", ports)
-	}
-}

@@ -24,6 +24,7 @@ import (
 	backends "github.com/otelprof/otelprof/integration/backends/programs"
 	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/integration/internal/fetch"
+	"github.com/otelprof/otelprof/integration/internal/ports"
 )
 
 // A prometheus keeps what the processes of a program have counted, and otelprof report answers from
@@ -47,11 +48,11 @@ const (
 // startPrometheus starts a server, and has the metrics of each process exported to it: as a process
 // does itself that has a reader.
 func (l lab) startPrometheus(ctx context.Context, s *process) (_ *prometheus, err error) {
-	ports, err := freePorts(1)
+	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err
 	}
-	address := net.JoinHostPort("127.0.0.1", ports[0])
+	address := net.JoinHostPort("127.0.0.1", free[0])
 	p := &prometheus{url: "http://" + address}
 	defer func() {
 		if err != nil {
