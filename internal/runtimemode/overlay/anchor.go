@@ -29,8 +29,7 @@ func seeSwitches(s *source) error {
 	if err != nil {
 		return err
 	}
-	cond := fmt.Sprintf("!%s.atomicstatus.CompareAndSwap(%s, %s)", p[0], p[1], p[2])
-	loop, err := one(s, "for "+cond, func(f *ast.ForStmt) bool { return f.Cond != nil && types.ExprString(f.Cond) == cond })
+	loop, err := s.loops(fmt.Sprintf("!%s.atomicstatus.CompareAndSwap(%s, %s)", p[0], p[1], p[2]))
 	if err != nil {
 		return err
 	}
@@ -44,8 +43,7 @@ func seePreemptions(s *source) error {
 	if err != nil {
 		return err
 	}
-	cond := "!" + p[0] + ".atomicstatus.CompareAndSwap(_Grunning, _Gscan | _Gpreempted)"
-	loop, err := one(s, "for "+cond, func(f *ast.ForStmt) bool { return f.Cond != nil && types.ExprString(f.Cond) == cond })
+	loop, err := s.loops("!" + p[0] + ".atomicstatus.CompareAndSwap(_Grunning, _Gscan | _Gpreempted)")
 	if err != nil {
 		return err
 	}
@@ -73,9 +71,7 @@ func lengthenSlices(s *source) error {
 		return err
 	}
 	tick, _, _ := strings.Cut(types.ExprString(slice.Cond), field)
-	first, err := one(s, tick+field+" = "+p[0], func(a *ast.AssignStmt) bool {
-		return len(a.Lhs) == 1 && types.ExprString(a.Lhs[0]) == tick+field && types.ExprString(a.Rhs[0]) == p[0]
-	})
+	first, err := s.assigns(tick + field + " = " + p[0])
 	if err != nil {
 		return err
 	}
@@ -87,10 +83,7 @@ func lengthenSlices(s *source) error {
 
 // forbidShortcut has coroutines change their status as others do.
 func forbidShortcut(s *source) error {
-	const variable = "canCAS"
-	a, err := one(s, variable+" := true", func(a *ast.AssignStmt) bool {
-		return len(a.Lhs) == 1 && a.Tok == token.DEFINE && types.ExprString(a.Lhs[0]) == variable && types.ExprString(a.Rhs[0]) == "true"
-	})
+	a, err := s.assigns("canCAS := true")
 	if err != nil {
 		return err
 	}
@@ -132,7 +125,7 @@ func settleSleeps(s *source) error {
 	if _, err := s.params("int64"); err != nil {
 		return err
 	}
-	body := s.node.(*ast.FuncDecl).Body
+	body := s.body()
 	if len(body.List) == 0 {
 		return errors.New("must have a body")
 	}

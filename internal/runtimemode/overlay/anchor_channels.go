@@ -13,20 +13,13 @@ import (
 
 // tellMakes has makechan write that there is a new channel where another one may have been.
 func tellMakes(s *source) error {
-	last, err := s.returns("c")
-	if err != nil {
-		return err
-	}
-	s.tell(last.Pos(), "otelprofPrepare(c); otelprofChannel('c', c)")
-	return nil
+	return s.before("otelprofPrepare(c); otelprofChannel('c', c)")(s.returns("c"))
 }
 
 // tellSends has chansend write its operations.
 func tellSends(s *source) error {
-	if err := errors.Join(s.declines(), s.beforeLock(), s.beforeWait('S')); err != nil {
-		return err
-	}
 	err := errors.Join(
+		s.declines(), s.beforeLock(), s.beforeWait('S'),
 		s.atStart("otelprofTried('s', c, block)", "sg := c.recvq.dequeue(); sg != nil"),
 		s.atStart("otelprofTried('s', c, block)", "c.qcount < c.dataqsiz"),
 		s.atStart("otelprofChannel('e', c)", "closed"), // it panics
@@ -45,34 +38,19 @@ func tellSends(s *source) error {
 
 // tellReceives has chanrecv write its operations.
 func tellReceives(s *source) error {
-	if err := errors.Join(s.beforeLock(), s.beforeWait('R')); err != nil {
-		return err
-	}
-	err := errors.Join(
+	return errors.Join(
+		s.beforeLock(), s.beforeWait('R'),
 		s.atStart("otelprofChannel('e', c)", "empty(c)"),
 		s.atStart("otelprofChannel('e', c)", "c.qcount == 0"),
 		s.atStart("otelprofTried('r', c, block)", "sg := c.sendq.dequeue(); sg != nil"),
 		s.atStart("otelprofTried('r', c, block)", "c.qcount > 0"),
+		s.before("otelprofReceived(c, success)")(s.returns("true, success")),
 	)
-	if err != nil {
-		return err
-	}
-	last, err := s.returns("true, success")
-	if err != nil {
-		return err
-	}
-	s.tell(last.Pos(), "otelprofReceived(c, success)")
-	return nil
 }
 
 // tellCloses has closechan write its operation.
 func tellCloses(s *source) error {
-	a, err := s.assigns("c.closed = 1")
-	if err != nil {
-		return err
-	}
-	s.tell(a.Pos(), "otelprofChannel('z', c)")
-	return nil
+	return s.before("otelprofChannel('z', c)")(s.assigns("c.closed = 1"))
 }
 
 // tellSelects has selectgo write its operations, with the locks of all its channels held.
@@ -107,7 +85,7 @@ func tellSelects(s *source) error {
 	s.tell(received.End(), "otelprofReceived(c, recvOK)")
 	return errors.Join(
 		s.atStart("if "+p[3]+" > 0 { otelprofDefault() }", "!block"), // it may have been an offer
-		s.before("otelprofSelect("+p[0]+", "+p[3]+", "+p[4]+")", "gp.waiting != nil"),
+		s.before("otelprofSelect("+p[0]+", "+p[3]+", "+p[4]+")")(s.ifs("gp.waiting != nil")),
 		s.atStart("otelprofChannel('e', c)", "!caseSuccess"), // it panics
 	)
 }
@@ -146,6 +124,10 @@ func (s *source) ifs(cond string) (*ast.IfStmt, error) {
 	return one(s, "if "+cond, func(i *ast.IfStmt) bool { return condition(i) == cond })
 }
 
+func (s *source) loops(cond string) (*ast.ForStmt, error) {
+	return one(s, "for "+cond, func(f *ast.ForStmt) bool { return f.Cond != nil && types.ExprString(f.Cond) == cond })
+}
+
 func (s *source) assigns(text string) (*ast.AssignStmt, error) {
 	return one(s, text, func(a *ast.AssignStmt) bool { return assignment(a) == text })
 }
@@ -171,14 +153,14 @@ func (s *source) atStart(call, cond string) error {
 	return nil
 }
 
-// before inserts a call before an if.
-func (s *source) before(call, cond string) error {
-	i, err := s.ifs(cond)
-	if err != nil {
+// before returns what inserts a call before a node, if that was found.
+func (s *source) before(call string) func(ast.Node, error) error {
+	return func(n ast.Node, err error) error {
+		if err == nil {
+			s.tell(n.Pos(), call)
+		}
 		return err
 	}
-	s.tell(i.Pos(), call)
-	return nil
 }
 
 // declines inserts a call where a send is not done that must not wait: the default of a select with
@@ -200,20 +182,10 @@ func (s *source) declines() error {
 
 // beforeLock has the channel's capacity prepared.
 func (s *source) beforeLock() error {
-	l, err := s.calls("lock")
-	if err != nil {
-		return err
-	}
-	s.tell(l.Pos(), "otelprofPrepare(c)")
-	return nil
+	return s.before("otelprofPrepare(c)")(s.calls("lock"))
 }
 
 // beforeWait inserts a call, with the lock held, where the operation is going to wait.
 func (s *source) beforeWait(letter rune) error {
-	gp, err := s.assigns("gp := getg()")
-	if err != nil {
-		return err
-	}
-	s.tell(gp.Pos(), "otelprofChannel('"+string(letter)+"', c)")
-	return nil
+	return s.before("otelprofChannel('" + string(letter) + "', c)")(s.assigns("gp := getg()"))
 }

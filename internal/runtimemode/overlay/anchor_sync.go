@@ -19,6 +19,18 @@ func onlyStatement(want, text string) func(*source) error {
 	}
 }
 
+// atEntry inserts text at the start of a function of one parameter, whose name it has.
+func atEntry(parameter, format string) func(*source) error {
+	return func(s *source) error {
+		p, err := s.params(parameter)
+		if err != nil {
+			return err
+		}
+		s.insert(s.body().Lbrace+1, format, p[0])
+		return nil
+	}
+}
+
 // Lock, Unlock, RLock and RUnlock are inlined, which leaves room for a branch and no further call:
 // what they do is left to the function for the slow path while a trace is on. A value that no lock
 // has signals that to the function.
@@ -26,16 +38,10 @@ var (
 	tellLocks    = onlyStatement("m.mu.Lock()", "if otelprofTracing || !m.mu.OtelprofTry() { m.mu.OtelprofLock() }")
 	tellTryLocks = onlyStatement("return m.mu.TryLock()", "locked := m.mu.TryLock(); if otelprofTracing && locked { m.otelprofTell('l') }; return locked")
 	tellUnlocks  = onlyStatement("m.mu.Unlock()", "m.mu.OtelprofUnlock()")
-)
 
-func tellSlowUnlocks(s *source) error {
-	p, err := s.params("int32")
-	if err != nil {
-		return err
-	}
-	s.insert(s.body().Lbrace+1, " if %[1]s == otelprofLater { if %[1]s = m.otelprofDrop(); %[1]s == 0 { return } }; ", p[0])
-	return nil
-}
+	tellSlowUnlocks  = atEntry("int32", " if %[1]s == otelprofLater { if %[1]s = m.otelprofDrop(); %[1]s == 0 { return } }; ")
+	tellSlowRUnlocks = atEntry("int32", " if %[1]s == otelprofLater { if %[1]s = rw.otelprofLeave(); %[1]s >= 0 { return } }; ")
+)
 
 func tellRLocks(s *source) error {
 	i, err := s.ifs("rw.readerCount.Add(1) < 0")
@@ -63,15 +69,6 @@ func tellRUnlocks(s *source) error {
 // addLater is readerCount.Add, in a form that leaves more room.
 const addLater = "%[1]s := int32(otelprofLater); if !otelprofTracing { %[1]s = atomic.AddInt32((*int32)(unsafe.Pointer(&rw.readerCount)), %[2]s) }; if %[1]s < 0"
 
-func tellSlowRUnlocks(s *source) error {
-	p, err := s.params("int32")
-	if err != nil {
-		return err
-	}
-	s.insert(s.body().Lbrace+1, " if %[1]s == otelprofLater { if %[1]s = rw.otelprofLeave(); %[1]s >= 0 { return } }; ", p[0])
-	return nil
-}
-
 // tellWriteLocks has RWMutex.Lock write its own operation, and not that of the Mutex in it, which
 // has the same address.
 func tellWriteLocks(s *source) error {
@@ -90,34 +87,20 @@ func tellWriteLocks(s *source) error {
 }
 
 func tellWriteTryLocks(s *source) error {
-	err := s.quiet("rw.w.TryLock", "rw.w.mu.TryLock")
-	if err == nil {
-		err = s.quiet("rw.w.Unlock", "rw.w.mu.Unlock")
-	}
-	if err != nil {
-		return err
-	}
-	return s.beforeReturn('w')
+	return errors.Join(s.quiet("rw.w.TryLock", "rw.w.mu.TryLock"), s.quiet("rw.w.Unlock", "rw.w.mu.Unlock"), s.beforeReturn('w'))
 }
 
 func tellReadTryLocks(s *source) error { return s.beforeReturn('a') }
 
 func (s *source) beforeReturn(letter rune) error {
-	r, err := s.returns("true")
-	if err != nil {
-		return err
-	}
-	s.tell(r.Pos(), operation(letter, "rw"))
-	return nil
+	return s.before(operation(letter, "rw"))(s.returns("true"))
 }
 
 func tellWriteUnlocks(s *source) error {
-	r, err := s.assigns("r := rw.readerCount.Add(rwmutexMaxReaders)")
-	if err != nil {
-		return err
-	}
-	s.tell(r.Pos(), operation('x', "rw"))
-	return s.quiet("rw.w.Unlock", "rw.w.mu.Unlock")
+	return errors.Join(
+		s.before(operation('x', "rw"))(s.assigns("r := rw.readerCount.Add(rwmutexMaxReaders)")),
+		s.quiet("rw.w.Unlock", "rw.w.mu.Unlock"),
+	)
 }
 
 // quiet has a function call another one, which writes nothing.
@@ -146,14 +129,7 @@ func tellGroupWaits(s *source) error {
 func tellCondWaits(s *source) error { return s.around("runtime_notifyListWait", 'K', 'k', "c") }
 
 func tellSignals(letter rune, function string) func(*source) error {
-	return func(s *source) error {
-		call, err := s.calls(function)
-		if err != nil {
-			return err
-		}
-		s.tell(call.Pos(), operation(letter, "c"))
-		return nil
-	}
+	return func(s *source) error { return s.before(operation(letter, "c"))(s.calls(function)) }
 }
 
 // around inserts calls before and after a call that may wait.

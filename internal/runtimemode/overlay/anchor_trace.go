@@ -30,14 +30,7 @@ func sharpenClock(s *source) error {
 }
 
 // registerStrings has a generation of the trace begin with our strings in it.
-func registerStrings(s *source) error {
-	p, err := s.params("uintptr")
-	if err != nil {
-		return err
-	}
-	s.insert(s.body().Lbrace+1, " otelprofRegister(%s); ", p[0])
-	return nil
-}
+var registerStrings = atEntry("uintptr", " otelprofRegister(%s); ")
 
 // logging returns a file with a function that writes a log as runtime/trace.Log does, but takes
 // strings by their numbers.
