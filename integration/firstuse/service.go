@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/integration/internal/ports"
 )
@@ -76,6 +75,7 @@ func firstSnippet(readme string) (string, error) {
 type running struct {
 	page, orders string
 	cmd          *exec.Cmd
+	wait         func() error // until it has ended
 }
 
 // start starts the service with the variable that README names, on a port that is free, and waits
@@ -90,26 +90,16 @@ func start(ctx context.Context, file string) (*running, error) {
 	cmd.Env = append(os.Environ(), "OTELPROF_VIEWER="+page)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	orders, wait, err := child.Start(cmd, "service")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("service: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if address, ok := strings.CutPrefix(lines.Text(), "service "); ok {
-			go io.Copy(io.Discard, out) //nolint:errcheck // it ends with the service
-			return &running{page: "http://" + page + "/", orders: address, cmd: cmd}, nil
-		}
-	}
-	return nil, errors.Join(errors.New("service: it has no address"), cmd.Wait())
+	return &running{page: "http://" + page + "/", orders: orders, cmd: cmd, wait: wait}, nil
 }
 
 func (r *running) stop() error {
 	err := r.cmd.Process.Signal(os.Interrupt)
-	return errors.Join(err, r.cmd.Wait())
+	return errors.Join(err, r.wait())
 }
 
 // clients send requests one after the other, until end is called.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
@@ -69,19 +68,11 @@ func sell(program string, recordings int) (x []ratio, err error) {
 	cmd := exec.CommandContext(ctx, program, "-plan", "off", "-listen", "127.0.0.1:0", "-data", dir)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = opening
-	out, err := cmd.StdoutPipe()
+	viewer, wait, err := child.Start(cmd, "viewer")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the shop: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	defer func() { cancel(); _ = cmd.Wait() }()
-	viewer, err := viewerOf(out)
-	if err != nil {
-		return nil, err
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // until it ends
+	defer func() { cancel(); _ = wait() }()
 	all, err := watchShop(ctx, viewer, recordings)
 	if err != nil {
 		return nil, err
@@ -96,17 +87,6 @@ func sell(program string, recordings int) (x []ratio, err error) {
 		return nil, fmt.Errorf("%d stretches: none is a recording between two others", len(all))
 	}
 	return x, nil
-}
-
-// viewerOf reads where the shop's viewer is.
-func viewerOf(out io.Reader) (string, error) {
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if address, ok := strings.CutPrefix(lines.Text(), "viewer "); ok {
-			return strings.TrimRight(strings.TrimSpace(address), "/"), nil
-		}
-	}
-	return "", errors.Join(errors.New("the shop says no address"), lines.Err())
 }
 
 // watchShop returns stretches until the shop has been recorded so often, and has sold for a while

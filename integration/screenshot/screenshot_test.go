@@ -27,19 +27,6 @@ func TestParseFlags(t *testing.T) {
 	}
 }
 
-func TestViewerIn(t *testing.T) {
-	for line, want := range map[string]string{
-		"viewer  http://127.0.0.1:8080/": "http://127.0.0.1:8080/",
-		"http://127.0.0.1:8080":          "http://127.0.0.1:8080/",
-		"viewer  off":                    "",
-		"shop    http://127.0.0.1:4321":  "",
-	} {
-		if got := viewerIn(line); got != want {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
-	}
-}
-
 // The picture waits for both ways to an answer, and for the largest speed-up of each experiment.
 func TestLacks(t *testing.T) {
 	curve := func(mode profile.Mode, withheld profile.WithheldCode) profile.Curve {
