@@ -30,7 +30,7 @@ func (a API) do(ctx context.Context, method, path string, body []byte, into any)
 		if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
 			return fmt.Errorf("%s %s: answer %d: must be 200", method, path, status)
 		}
-		return refusal{status, refused.Error}
+		return refusal(refused.Error)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%s %s: answer: must be a viewer's: %w", method, path, err)
@@ -39,12 +39,9 @@ func (a API) do(ctx context.Context, method, path string, body []byte, into any)
 }
 
 // A refusal is an answer that says why there is none.
-type refusal struct {
-	status int
-	reason string
-}
+type refusal string
 
-func (r refusal) Error() string { return r.reason }
+func (r refusal) Error() string { return string(r) }
 
 // A region is one in the answer to api/v1/regions.
 type region struct {
@@ -97,7 +94,6 @@ type session struct {
 	Recorded float64 `json:"recorded"`
 	Hot      *struct {
 		Name  string  `json:"name"`
-		Count int     `json:"count"`
 		Share float64 `json:"share"`
 	} `json:"hot"`
 	Spans []span `json:"spans"`
@@ -140,12 +136,10 @@ type standing struct {
 		ID string `json:"id"`
 	} `json:"plan"`
 	Status struct {
-		Enabled    bool        `json:"enabled"`
-		State      string      `json:"state"`
-		Reason     string      `json:"reason"`
-		Experiment string      `json:"experiment"`
-		Caps       plan.Limits `json:"caps"`
-		Spent      float64     `json:"spent_ns"`
+		Enabled bool        `json:"enabled"`
+		State   string      `json:"state"`
+		Caps    plan.Limits `json:"caps"`
+		Spent   float64     `json:"spent_ns"`
 	} `json:"status"`
 }
 

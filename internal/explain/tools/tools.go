@@ -57,11 +57,8 @@ func New(api API, writes bool) []mcp.Tool {
 }
 
 type (
-	rankArguments   struct{ Progress string }
-	regionArguments struct{ Region string }
-)
-
-type (
+	rankArguments    struct{ Progress string }
+	regionArguments  struct{ Region string }
 	sessionArguments struct{ ID, Region string }
 	compareArguments struct{ Seconds int }
 	planArguments    struct{ Plan string }
