@@ -34,7 +34,7 @@ func samplesOf(t testing.TB) []perf.Sample {
 
 func TestAddAllocs(t *testing.T) {
 	samples := samplesOf(t)
-	s := newSymbols(time.Millisecond)
+	s := newSymbols()
 	addAll := func() {
 		for i := range samples {
 			s.add(&samples[i])
@@ -49,7 +49,7 @@ func TestAddAllocs(t *testing.T) {
 // BenchmarkAdd is what the reader does for each sample.
 func BenchmarkAdd(b *testing.B) {
 	samples := samplesOf(b)
-	s := newSymbols(time.Millisecond)
+	s := newSymbols()
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

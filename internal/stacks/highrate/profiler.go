@@ -12,6 +12,12 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
+// ErrNotSupported: this system has no perf events.
+var ErrNotSupported = perf.ErrNotSupported
+
+// period is the CPU time that a sample stands for.
+const period = time.Millisecond
+
 // readEvery is how often the rings are read. At 1000 Hz they hold four times as much of the
 // deepest stacks.
 const readEvery = 50 * time.Millisecond
@@ -52,16 +58,12 @@ type Stats struct {
 	CPU time.Duration `json:"cpu_ns"`
 }
 
-// NewProfiler begins to sample. It takes about 10 µs for each thread and CPU. Errors are about an
-// option, or wrap what else is in the way, with a remedy in their text.
-func NewProfiler(opts ...Option) (*Profiler, error) {
-	c, err := newConfig(opts)
+// NewProfiler begins to sample. It takes about 10 µs for each thread and CPU. Errors wrap what is
+// in the way, with a remedy in their text.
+func NewProfiler() (*Profiler, error) {
+	sampler, err := perf.OpenSampler(period)
 	if err != nil {
-		return nil, err
-	}
-	sampler, err := perf.OpenSampler(c.period())
-	if err != nil {
-		return nil, fmt.Errorf("highrate: samples at %d Hz: %w", c.rate, err)
+		return nil, fmt.Errorf("highrate: samples at %d Hz: %w", int64(time.Second/period), err)
 	}
 	before, err := usedCPU()
 	if err != nil {
@@ -71,8 +73,8 @@ func NewProfiler(opts ...Option) (*Profiler, error) {
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
 		sampler: sampler,
-		symbols: newSymbols(c.period()),
-		stats:   Stats{Unfollowed: sampler.Unfollowed(), Kernel: sampler.Kernel(), Period: c.period()},
+		symbols: newSymbols(),
+		stats:   Stats{Unfollowed: sampler.Unfollowed(), Kernel: sampler.Kernel(), Period: period},
 		before:  before,
 	}
 	go p.run()

@@ -2,7 +2,6 @@ package highrate
 
 import (
 	"runtime"
-	"time"
 
 	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/perf"
@@ -35,7 +34,7 @@ type symbols struct {
 	stack []stacks.FrameID // of the present sample
 }
 
-func newSymbols(period time.Duration) *symbols {
+func newSymbols() *symbols {
 	tree := stacks.NewTree()
 	return &symbols{
 		tree:   tree,
