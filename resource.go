@@ -1,11 +1,11 @@
 package otelprof
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -41,18 +41,9 @@ func newResource(c config) (*resource.Resource, error) {
 		r = valid
 	}
 	if !r.Set().HasValue(semconv.ServiceInstanceIDKey) {
-		return resource.Merge(r, resource.NewSchemaless(semconv.ServiceInstanceID(newUUID())))
+		return resource.Merge(r, resource.NewSchemaless(semconv.ServiceInstanceID(uuid.NewString())))
 	}
 	return r, nil
-}
-
-// newUUID returns a random UUID, version 4 of RFC 9562.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // text returns the value of a key, "" if there is none.

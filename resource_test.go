@@ -36,14 +36,14 @@ func TestNewResource(t *testing.T) {
 			if diff := cmp.Diff([]string{tt.name, tt.team, "test", "go"}, got); diff != "" {
 				t.Errorf("attributes (-want +got):\n%s", diff)
 			}
-			if id := text(r, "service.instance.id"); tt.instance != "" && id != tt.instance || tt.instance == "" && !uuid.MatchString(id) {
+			if id := text(r, "service.instance.id"); tt.instance != "" && id != tt.instance || tt.instance == "" && !uuidPattern.MatchString(id) {
 				t.Errorf("service.instance.id = %q, want %q or a UUID", id, tt.instance)
 			}
 		})
 	}
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 func TestNewResourceSchemaConflict(t *testing.T) {
 	l := &log{}
