@@ -33,19 +33,19 @@ func (p *Profiler) stages() [][]part {
 		{{"what is foretold", p.shutForetold}},
 		{ // whose last words are exported
 			{"plan sources", p.waitForPlans},
-			{"experiments", p.shutCausal},
-			{"stacks", p.shutStacks},
-			{"schedule", p.shutSchedule},
+			{"experiments", ended(p.causal)},
+			{"stacks", ended(p.stacks, &p.profiles)},
+			{"schedule", ended(p.schedule, &p.profiles)},
 		},
 		{
 			{"traces", p.shutTraces},
 			{"batches of traces", p.shutBatchers},
 			{"metrics", p.shutMetrics},
 			{"logs", p.shutLogs},
-			{"viewer", p.shutViewer},
+			{"viewer", ended(p.server)},
 		},
 		{
-			{"counters", p.shutCounters},
+			{"counters", ended(p.counters)},
 			{"exporters", p.releaseAll},
 		},
 	}
@@ -53,27 +53,20 @@ func (p *Profiler) stages() [][]part {
 
 func (p *Profiler) waitForPlans(context.Context) error { p.plans.Wait(); return nil }
 
-func (p *Profiler) shutCausal(ctx context.Context) error {
-	if p.causal == nil {
-		return nil
+// ended returns how to end a part, if there is one, once its users have ended.
+func ended[T any, P interface {
+	*T
+	Shutdown(context.Context) error
+}](part P, users ...*sync.WaitGroup) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, u := range users {
+			u.Wait()
+		}
+		if part == nil {
+			return nil
+		}
+		return part.Shutdown(ctx)
 	}
-	return p.causal.Shutdown(ctx)
-}
-
-func (p *Profiler) shutStacks(ctx context.Context) error {
-	p.profiles.Wait()
-	if p.stacks == nil {
-		return nil
-	}
-	return p.stacks.Shutdown(ctx)
-}
-
-func (p *Profiler) shutSchedule(ctx context.Context) error {
-	p.profiles.Wait()
-	if p.schedule == nil {
-		return nil
-	}
-	return p.schedule.Shutdown(ctx)
 }
 
 func (p *Profiler) shutTraces(ctx context.Context) error {
@@ -127,20 +120,6 @@ func (p *Profiler) shutLogs(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(err, p.logs.Shutdown(ctx))
-}
-
-func (p *Profiler) shutViewer(ctx context.Context) error {
-	if p.server == nil {
-		return nil
-	}
-	return p.server.Shutdown(ctx)
-}
-
-func (p *Profiler) shutCounters(ctx context.Context) error {
-	if p.counters == nil {
-		return nil
-	}
-	return p.counters.Shutdown(ctx)
 }
 
 // releaseAll ends what an error in Setup, or the end of ctx, kept from the providers. The errors
