@@ -8,7 +8,6 @@ import (
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/exporter/otlp"
@@ -81,7 +80,7 @@ type metricExporter interface {
 	Stats() delivery.Stats
 }
 
-func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, ours bool, file *otlpfile.MetricExporter) {
+func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, ours bool, file *otlpfile.MetricExporter) {
 	var exporters []metricExporter
 	if file != nil {
 		exporters = append(exporters, file)
@@ -95,7 +94,7 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 			exporters = append(exporters, e)
 		}
 	}
-	sdkOptions := []sdkmetric.Option{sdkmetric.WithResource(res)}
+	sdkOptions := []sdkmetric.Option{sdkmetric.WithResource(c.resource)}
 	var histograms []hdrmetric.MeterProviderOption
 	for _, e := range exporters {
 		var readerOptions []sdkmetric.PeriodicReaderOption
@@ -131,8 +130,8 @@ func asTheyAre(p sdkmetric.Producer) sdkmetric.Producer { return p }
 
 // addLogExporters makes the provider of logs. A file gets each record as soon as it has the one
 // before: what experiments did must be known after a crash too.
-func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, res *resource.Resource, file *otlpfile.LogExporter) {
-	sdkOptions := []sdklog.LoggerProviderOption{sdklog.WithResource(res)}
+func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, file *otlpfile.LogExporter) {
+	sdkOptions := []sdklog.LoggerProviderOption{sdklog.WithResource(c.resource)}
 	if file != nil {
 		sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogWriter(file.LogExporter), fileComponent+"LogExporter")))
 	}

@@ -31,7 +31,7 @@ type foreteller struct {
 // openForetold is for a service whose version is known, with a data folder.
 func (p *Profiler) openForetold(ctx context.Context, c config) {
 	version := versionOf(c)
-	if c.dataDir == "" || version == "" || p.causal == nil {
+	if c.dataDir == "" || version == "" {
 		return
 	}
 	f := &foreteller{

@@ -141,8 +141,8 @@ func (s *planSources) readKey() error {
 }
 
 // follow takes plans from all sources until Shutdown.
-func (p *Profiler) follow(c config, res *resource.Resource) error {
-	sources, err := c.plans.sources(res, func(err error) { leftOut(c, "source of plans", err) })
+func (p *Profiler) follow(c config) error {
+	sources, err := c.plans.sources(c.resource, func(err error) { leftOut(c, "source of plans", err) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}

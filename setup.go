@@ -85,15 +85,15 @@ func start(ctx context.Context, c config, env otlp.Env) (*Profiler, error) {
 
 // wire makes the parts from the inside out. After an error, those made so far are in p.
 func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) error {
-	res, err := newResource(c)
-	if err != nil {
+	var err error
+	if c.resource, err = newResource(c); err != nil {
 		return err
 	}
-	c.resource, p.service = res, text(res, semconv.ServiceNameKey)
+	p.service = text(c.resource, semconv.ServiceNameKey)
 	// Files come first: the SDK shuts its processors down one after the other, and a file
 	// does not wait for endpoints.
 	files := p.openFiles(c)
-	p.addLogExporters(ctx, c, env, res, files.logs)
+	p.addLogExporters(ctx, c, env, files.logs)
 	p.addSpanExporters(ctx, c, env, files.spans)
 	base := p.baseTracers(c, env)
 	if p.causal, err = causal.NewController(p.causalOptions(c, base)...); err != nil {
@@ -111,7 +111,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	p.tracers = spans.WrapTracerProvider(base, wrapOptions...)
 
 	p.openForetold(ctx, c)
-	p.addMetricExporters(ctx, c, env, res, ours, files.metrics)
+	p.addMetricExporters(ctx, c, env, ours, files.metrics)
 	if err := c.plans.readKey(); err != nil {
 		leftOut(c, "all plans", err)
 	}
@@ -121,7 +121,7 @@ func (p *Profiler) wire(ctx context.Context, c config, env otlp.Env, ours bool) 
 	if err := p.serve(c); err != nil {
 		return err
 	}
-	return p.follow(c, res)
+	return p.follow(c)
 }
 
 // baseTracers returns the provider to wrap: the program's own, or one that exports spans in
