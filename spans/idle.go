@@ -93,25 +93,13 @@ func (c *idlePlainContext) Value(key any) any {
 }
 
 // Deadline implements context.Context.
-func (c *idleContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-
-// Deadline implements context.Context.
-func (c *idlePlainContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
+func (i *idle) Deadline() (time.Time, bool) { return i.ctx.Deadline() }
 
 // Done implements context.Context.
-func (c *idleContext) Done() <-chan struct{} { return c.ctx.Done() }
-
-// Done implements context.Context.
-func (c *idlePlainContext) Done() <-chan struct{} { return c.ctx.Done() }
+func (i *idle) Done() <-chan struct{} { return i.ctx.Done() }
 
 // Err implements context.Context.
-func (c *idleContext) Err() error { return c.ctx.Err() }
-
-// Err implements context.Context.
-func (c *idlePlainContext) Err() error { return c.ctx.Err() }
+func (i *idle) Err() error { return i.ctx.Err() }
 
 // String keeps fmt from walking through a span that others write to.
-func (c *idleContext) String() string { return fmt.Sprintf("%v.WithSpan", c.ctx) }
-
-// String keeps fmt from walking through a span that others write to.
-func (c *idlePlainContext) String() string { return fmt.Sprintf("%v.WithSpan", c.ctx) }
+func (i *idle) String() string { return fmt.Sprintf("%v.WithSpan", i.ctx) }
