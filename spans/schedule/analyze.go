@@ -66,12 +66,8 @@ type regionKey struct{ scope, name string }
 
 // sums are of the ended regions of one scope and name.
 type sums struct {
-	count       uint64
+	Region      // whose splits finish sets
 	total, self times
-	awaited     int64
-	helped      int64
-	served      int64
-	overtaken   uint64
 }
 
 // An analysis follows all goroutines and the regions that are open on them.
@@ -227,18 +223,18 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 			of = a.sums[r.key]
 		}
 		if of == nil {
-			of = &sums{}
+			of = &sums{Region: Region{Scope: r.key.scope, Name: r.key.name}}
 			a.sums[r.key] = of
 		}
 	}
-	of.count++
+	of.Count++
 	of.total.add(&total)
 	of.self.add(&self)
-	of.awaited += r.awaited
-	of.helped += r.helped
-	of.served += r.served
+	of.Awaited += time.Duration(r.awaited)
+	of.Helped += time.Duration(r.helped)
+	of.Served += time.Duration(r.served)
 	if r.overtaken() {
-		of.overtaken++
+		of.Overtaken++
 	}
 }
 
@@ -248,12 +244,9 @@ func (a *analysis) finish() *Report {
 	a.processors.finish(report, a.last)
 	report.Open = uint64(len(a.open))
 	report.Regions = make([]Region, 0, len(a.sums))
-	for key, s := range a.sums {
-		report.Regions = append(report.Regions, Region{
-			Scope: key.scope, Name: key.name, Count: s.count, Total: s.total.split(), Self: s.self.split(),
-			Awaited: time.Duration(s.awaited), Helped: time.Duration(s.helped), Served: time.Duration(s.served),
-			Overtaken: s.overtaken,
-		})
+	for _, s := range a.sums {
+		s.Total, s.Self = s.total.split(), s.self.split()
+		report.Regions = append(report.Regions, s.Region)
 	}
 	report.sort()
 	return report

@@ -79,7 +79,7 @@ func TestClasses(t *testing.T) {
 	s.at += 11
 	s.mark(1, "somebody else's")
 	report := s.a.finish()
-	want := Split{Running: 1 + 7, Runnable: 2 + 5 + 10, Blocked: blocked(reasonGC, 3+4+6, reasonOther, 8, reasonSyscall, 9)}
+	want := Split{Running: 1 + 7, Runnable: 2 + 5 + 10, Blocked: blocked("gc", 3+4+6, "other", 8, "syscall", 9)}
 	if diff := cmp.Diff([]Region{{Scope: "test", Name: "all", Count: 1, Total: want, Self: want}}, report.Regions); diff != "" {
 		t.Errorf("regions (-want +got):\n%s", diff)
 	}
@@ -109,7 +109,7 @@ func TestWaitOverGenerations(t *testing.T) {
 	for _, r := range report.Regions {
 		got[r.Name] = r
 	}
-	if diff := cmp.Diff(blocked(reasonChanReceive, 12), got["waits"].Self.Blocked); diff != "" {
+	if diff := cmp.Diff(blocked("chan receive", 12), got["waits"].Self.Blocked); diff != "" {
 		t.Errorf("blocked (-want +got):\n%s", diff)
 	}
 	if got["sends"].Awaited != 12 {
@@ -214,7 +214,7 @@ func TestAnalyzeForeign(t *testing.T) {
 func blocked(pairs ...any) map[Reason]time.Duration {
 	m := map[Reason]time.Duration{}
 	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i].(Reason)] = time.Duration(pairs[i+1].(int))
+		m[Reason(pairs[i].(string))] = time.Duration(pairs[i+1].(int))
 	}
 	return m
 }

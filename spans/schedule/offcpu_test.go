@@ -176,7 +176,7 @@ func TestOffCPUOfAProgram(t *testing.T) {
 	for _, s := range p.Sample {
 		name := s.Label[naming.NameLabel][0]
 		sum[name] += time.Duration(s.Value[0])
-		if name == "inner" && s.Label[naming.WaitLabel][0] == string(reasonSync) {
+		if name == "inner" && s.Label[naming.WaitLabel][0] == "sync" {
 			for _, l := range s.Location {
 				if strings.HasSuffix(l.Line[0].Function.Name, ".waitForLock") {
 					stacked[s.Label[naming.TraceIDLabel][0]+" "+s.Label[naming.SpanIDLabel][0]] = true
@@ -187,7 +187,7 @@ func TestOffCPUOfAProgram(t *testing.T) {
 	for _, name := range []string{"outer", "inner"} {
 		region := regionOf(t, report, name)
 		self := region.Self.Sum() - region.Self.Running
-		if gc := region.Self.Blocked[reasonGC]; sum[name] > self || sum[name] < self-gc {
+		if gc := region.Self.Blocked["gc"]; sum[name] > self || sum[name] < self-gc {
 			t.Errorf("%s: %v in the profile, %v blocked or runnable by the report, of that %v for the garbage collector", name, sum[name], self, gc)
 		}
 	}

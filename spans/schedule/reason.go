@@ -16,19 +16,6 @@ import "golang.org/x/exp/trace"
 //	other         what else the runtime has a word for
 type Reason string
 
-const (
-	reasonSync        Reason = "sync"
-	reasonCond        Reason = "cond"
-	reasonChanSend    Reason = "chan send"
-	reasonChanReceive Reason = "chan receive"
-	reasonSelect      Reason = "select"
-	reasonNetwork     Reason = "network"
-	reasonSleep       Reason = "sleep"
-	reasonSyscall     Reason = "syscall"
-	reasonGC          Reason = "gc"
-	reasonOther       Reason = "other"
-)
-
 // A class is where time can go: running, runnable, or one of the reasons.
 type class uint8
 
@@ -36,49 +23,45 @@ const (
 	unknown class = iota // before the first event of a goroutine
 	running
 	runnable
-	firstReason
-	numClasses = firstReason + class(len(reasons))
+	forLock
+	forCond
+	forSend
+	forReceive
+	forSelect
+	forNetwork
+	forSleep
+	inSyscall
+	forGC
+	otherwise
+	numClasses
+
+	firstReason = forLock
 )
 
-var reasons = [...]Reason{reasonSync, reasonCond, reasonChanSend, reasonChanReceive, reasonSelect, reasonNetwork, reasonSleep, reasonSyscall, reasonGC, reasonOther}
-
-func classOf(r Reason) class {
-	for i, known := range reasons {
-		if known == r {
-			return firstReason + class(i)
-		}
-	}
-	return classOf(reasonOther)
-}
+// reasons are those of the classes from firstReason on.
+var reasons = [numClasses - firstReason]Reason{"sync", "cond", "chan send", "chan receive", "select", "network", "sleep", "syscall", "gc", "other"}
 
 // waits are the words that the runtime has for the reasons. It may get new ones: they are other.
 var waits = map[string]class{
-	"sync":                         classOf(reasonSync),
-	"sync.(*Cond).Wait":            classOf(reasonCond),
-	"chan send":                    classOf(reasonChanSend),
-	"chan receive":                 classOf(reasonChanReceive),
-	"select":                       classOf(reasonSelect),
-	"network":                      classOf(reasonNetwork),
-	"sleep":                        classOf(reasonSleep),
-	"GC mark assist wait for work": classOf(reasonGC),
-	"GC background sweeper wait":   classOf(reasonGC),
-	"GC weak to strong wait":       classOf(reasonGC),
-	"wait until GC ends":           classOf(reasonGC),
+	"sync":                         forLock,
+	"sync.(*Cond).Wait":            forCond,
+	"chan send":                    forSend,
+	"chan receive":                 forReceive,
+	"select":                       forSelect,
+	"network":                      forNetwork,
+	"sleep":                        forSleep,
+	"GC mark assist wait for work": forGC,
+	"GC background sweeper wait":   forGC,
+	"GC weak to strong wait":       forGC,
+	"wait until GC ends":           forGC,
 	// It could go on, but is held so that the collector can look at its stack.
 	"preempted": runnable,
 }
 
 var (
-	inSyscall = classOf(reasonSyscall)
-	forGC     = classOf(reasonGC)
-	otherwise = classOf(reasonOther)
-
-	forChannel = []class{classOf(reasonChanReceive), classOf(reasonSelect)}
-
-	forLock = classOf(reasonSync)
-	forCond = classOf(reasonCond)
+	forChannel = []class{forReceive, forSelect}
 	// forOthers are those that another goroutine ends by what it does.
-	forOthers = []class{forLock, forCond, classOf(reasonChanSend), classOf(reasonChanReceive), classOf(reasonSelect)}
+	forOthers = []class{forLock, forCond, forSend, forReceive, forSelect}
 )
 
 // classAfter is where the time goes after a change of a goroutine's state.

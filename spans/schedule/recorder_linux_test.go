@@ -19,7 +19,7 @@ func TestSystemCallsBlock(t *testing.T) {
 	})
 	got := regionOf(t, snapshot(t, r), "syscall").Total
 	near(t, "in all", got.Sum(), took)
-	if blocked := got.Blocked[reasonSyscall]; blocked < wait*95/100 || blocked > took.outside*105/100 {
-		t.Errorf("blocked %v by %s, want between %v and %v", blocked, reasonSyscall, wait, took.outside)
+	if blocked := got.Blocked["syscall"]; blocked < wait*95/100 || blocked > took.outside*105/100 {
+		t.Errorf("blocked %v by %s, want between %v and %v", blocked, "syscall", wait, took.outside)
 	}
 }

@@ -120,15 +120,15 @@ func TestSplitIsRight(t *testing.T) {
 		reason Reason
 		do     func()
 	}{
-		{reasonSleep, func() { time.Sleep(wait) }},
-		{reasonSync, func() {
+		{"sleep", func() { time.Sleep(wait) }},
+		{"sync", func() {
 			var mu sync.Mutex
 			mu.Lock()
 			later(mu.Unlock)
 			mu.Lock()
 			mu.Unlock() //nolint:staticcheck // it is the wait for it that counts
 		}},
-		{reasonCond, func() {
+		{"cond", func() {
 			var mu sync.Mutex
 			c := sync.NewCond(&mu)
 			mu.Lock()
@@ -136,17 +136,17 @@ func TestSplitIsRight(t *testing.T) {
 			c.Wait()
 			mu.Unlock()
 		}},
-		{reasonChanReceive, func() {
+		{"chan receive", func() {
 			c := make(chan int)
 			later(func() { close(c) })
 			<-c
 		}},
-		{reasonChanSend, func() {
+		{"chan send", func() {
 			c := make(chan int)
 			later(func() { <-c })
 			c <- 1
 		}},
-		{reasonSelect, func() {
+		{"select", func() {
 			c, d := make(chan int), make(chan int)
 			later(func() { close(c) })
 			select {
@@ -154,7 +154,7 @@ func TestSplitIsRight(t *testing.T) {
 			case <-d:
 			}
 		}},
-		{reasonNetwork, func() {
+		{"network", func() {
 			later(func() {
 				if c, err := net.Dial("tcp", listener.Addr().String()); err == nil {
 					c.Close()
@@ -215,11 +215,11 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 	near(t, "inner, total", regionOf(t, report, "inner").Total.Sum(), inner)
 	near(t, "inner, self", regionOf(t, report, "inner").Self.Sum(), inner)
 	// The wait for the other goroutine is the inner region's own.
-	if got := regionOf(t, report, "inner").Self.Blocked[reasonSync]; got < wait*95/100 {
-		t.Errorf("inner is blocked %v by %s, want %v at least", got, reasonSync, wait)
+	if got := regionOf(t, report, "inner").Self.Blocked["sync"]; got < wait*95/100 {
+		t.Errorf("inner is blocked %v by %s, want %v at least", got, "sync", wait)
 	}
-	if got := regionOf(t, report, "elsewhere").Self.Blocked[reasonSleep]; got < wait*95/100 {
-		t.Errorf("elsewhere is blocked %v by %s, want %v at least", got, reasonSleep, wait)
+	if got := regionOf(t, report, "elsewhere").Self.Blocked["sleep"]; got < wait*95/100 {
+		t.Errorf("elsewhere is blocked %v by %s, want %v at least", got, "sleep", wait)
 	}
 }
 
@@ -407,7 +407,7 @@ func TestSlowSessionsAreReported(t *testing.T) {
 	if report.Trigger.Name != "slow" || report.Trigger.Scope != "test" || report.Trigger.Duration < 25*time.Millisecond {
 		t.Errorf("trigger %+v, want the session slow of 25ms", report.Trigger)
 	}
-	if got := regionOf(t, report, "step").Total.Blocked[reasonSleep]; got < 20*time.Millisecond {
+	if got := regionOf(t, report, "step").Total.Blocked["sleep"]; got < 20*time.Millisecond {
 		t.Errorf("step slept %v, want 25ms", got)
 	}
 	slow()
