@@ -100,7 +100,7 @@ func (h *hook) OnEnd(r *spans.Span) {
 func (h *hook) restore(r *spans.Span, m *mark) {
 	if m.goroutine != goroutine.Current() {
 		h.elsewhere.Add(1)
-		h.owed.add(m)
+		h.owed.push(m.goroutine, m.set, m.before)
 		return
 	}
 	before := m.before
@@ -120,7 +120,7 @@ func (h *hook) restore(r *spans.Span, m *mark) {
 		h.foreign.Add(1) // the application has set labels to stay
 		return
 	default: // a span below is open: it has its label until it ends, and then this one is not to come back
-		h.owed.add(m)
+		h.owed.push(m.goroutine, m.set, m.before)
 		return
 	}
 	setProfLabels(before)
@@ -154,9 +154,7 @@ const mostDebts = 16
 
 func (d *debts) place(id goroutine.ID) *atomic.Pointer[debt] { return &d.places[int(id)%len(d.places)] }
 
-// add notes that the mark's goroutine has to put back what it had.
-func (d *debts) add(m *mark) { d.push(m.goroutine, m.set, m.before) }
-
+// push notes that a goroutine has to put back what it had before set.
 func (d *debts) push(id goroutine.ID, set, before unsafe.Pointer) {
 	place := d.place(id)
 	for {

@@ -115,7 +115,8 @@ func (t *Tree) Intern(f Frame) FrameID { return t.table.id(f) }
 // Add adds a stack, innermost call first, as runtime.Callers has it. A stack without frames
 // counts for the root.
 func (t *Tree) Add(stack []Frame, w Weight) {
-	at := t.enter(w)
+	at := int32(0)
+	t.nodes[at].whole.add(w)
 	for _, f := range slices.Backward(stack) {
 		if at = t.step(at, t.table.id(f), w); at < 0 {
 			return
@@ -126,18 +127,14 @@ func (t *Tree) Add(stack []Frame, w Weight) {
 
 // AddInterned is Add for frames of [Tree.Intern].
 func (t *Tree) AddInterned(stack []FrameID, w Weight) {
-	at := t.enter(w)
+	at := int32(0)
+	t.nodes[at].whole.add(w)
 	for _, f := range slices.Backward(stack) {
 		if at = t.step(at, f, w); at < 0 {
 			return
 		}
 	}
 	t.nodes[at].asLeaf.add(w)
-}
-
-func (t *Tree) enter(w Weight) int32 {
-	t.nodes[0].whole.add(w)
-	return 0
 }
 
 // step goes to a child and adds the weight to it. In a full tree the stack ends at the parent,
