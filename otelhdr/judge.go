@@ -90,18 +90,11 @@ func (j Judge) Pairs(before, after []uint64) (Judgement, error) {
 	}
 	n := uint64(len(ratios))
 	out := Judgement{Judge: j, Verdict: Undecided, Change: math.NaN(), Low: -1, High: math.Inf(1), Before: n, After: n, Of: "pairs"}
-	if n == 0 || slices.ContainsFunc(ratios, math.IsNaN) {
+	if slices.ContainsFunc(ratios, math.IsNaN) {
 		return out, nil
 	}
-	slices.Sort(ratios)
-	out.Change = ratios[(n-1)/2] - 1
-	low, high := quantileRanks(n, 0.5, (1-j.Confidence)/2)
-	if low > 0 {
-		out.Low = ratios[low-1] - 1
-	}
-	if high <= n {
-		out.High = ratios[high-1] - 1
-	}
+	s := medianOf(ratios, ratios, ratios, (1-j.Confidence)/2)
+	out.Change, out.Low, out.High = s.value-1, s.low-1, s.high-1
 	return out.decide(), nil
 }
 
@@ -124,20 +117,17 @@ func (j Judge) complete() (Judge, error) {
 	return j, nil
 }
 
-// A quantile is an estimate with an interval.
-type quantile struct{ value, low, high float64 }
-
-// A side is a quantile of how many.
+// A side is a quantile of how many, with an interval.
 type side struct {
-	quantile
-	n uint64
+	value, low, high float64
+	n                uint64
 }
 
 // tail is what each end of a side's interval may miss: the two sides share what the judgement may.
 func (j Judge) tail() float64 { return (1 - j.Confidence) / 4 }
 
 func (j Judge) ofValues(s *Snapshot) side {
-	out := side{quantile{math.NaN(), 0, math.Inf(1)}, s.Count()}
+	out := side{math.NaN(), 0, math.Inf(1), s.Count()}
 	if out.n == 0 {
 		return out
 	}
@@ -170,8 +160,14 @@ func (j Judge) ofRuns(runs []*Snapshot) side {
 		bounds := s.boundsOf(p.Rank)
 		values, lows, highs = append(values, float64(p.Value)), append(lows, float64(bounds.Low)), append(highs, float64(bounds.High))
 	}
+	return medianOf(values, lows, highs, j.tail())
+}
+
+// medianOf returns the median of values that lie between lows and highs each, and what it lies
+// between itself. It sorts them.
+func medianOf(values, lows, highs []float64, tail float64) side {
 	n := uint64(len(values))
-	out := side{quantile{math.NaN(), 0, math.Inf(1)}, n}
+	out := side{math.NaN(), 0, math.Inf(1), n}
 	if n == 0 {
 		return out
 	}
@@ -179,7 +175,7 @@ func (j Judge) ofRuns(runs []*Snapshot) side {
 	slices.Sort(lows)
 	slices.Sort(highs)
 	out.value = values[(n-1)/2]
-	low, high := quantileRanks(n, 0.5, j.tail())
+	low, high := quantileRanks(n, 0.5, tail)
 	if low > 0 {
 		out.low = lows[low-1]
 	}
@@ -198,10 +194,8 @@ func (j Judge) judge(before, after side, of string) Judgement {
 		out.Change = math.NaN()
 		return out
 	}
-	if !math.IsInf(before.high, 1) {
-		out.Low = ratio(after.low, before.high) - 1
-	}
-	if !math.IsInf(after.high, 1) && before.low > 0 {
+	out.Low = ratio(after.low, before.high) - 1 // -1 where before.high has no bound
+	if before.low > 0 {
 		out.High = ratio(after.high, before.low) - 1
 	}
 	return out.decide()
