@@ -17,9 +17,9 @@ import (
 
 // files are the exporters to the data folder, nil without one.
 type files struct {
-	spans   *otlpfile.SpanExporter
-	metrics *otlpfile.MetricExporter
-	logs    *otlpfile.LogExporter
+	spans   *delivery.SpanExporter
+	metrics *delivery.MetricExporter
+	logs    *delivery.LogExporter
 }
 
 func (p *Profiler) openFiles(c config) (f files) {
@@ -52,9 +52,9 @@ func (p *Profiler) openFiles(c config) (f files) {
 	return f
 }
 
-func (p *Profiler) addSpanExporters(ctx context.Context, c config, env otlp.Env, file *otlpfile.SpanExporter) {
+func (p *Profiler) addSpanExporters(ctx context.Context, c config, env otlp.Env, file *delivery.SpanExporter) {
 	if file != nil {
-		p.addBatcher(file.SpanExporter, fileComponent+"SpanExporter")
+		p.addBatcher(file, fileComponent+"SpanExporter")
 	}
 	if !env.Traces.Enabled {
 		return
@@ -74,14 +74,8 @@ func (p *Profiler) addBatcher(e *delivery.SpanExporter, component string) {
 	p.addPipeline(pipeline{signal: "span", exporter: component, processor: processorComponent + "Batcher", stats: b.Stats})
 }
 
-// A metricExporter tells how its exports go.
-type metricExporter interface {
-	sdkmetric.Exporter
-	Stats() delivery.Stats
-}
-
-func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, ours bool, file *otlpfile.MetricExporter) {
-	var exporters []metricExporter
+func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.Env, ours bool, file *delivery.MetricExporter) {
+	var exporters []*delivery.MetricExporter
 	if file != nil {
 		exporters = append(exporters, file)
 	}
@@ -130,10 +124,10 @@ func asTheyAre(p sdkmetric.Producer) sdkmetric.Producer { return p }
 
 // addLogExporters makes the provider of logs. A file gets each record as soon as it has the one
 // before: what experiments did must be known after a crash too.
-func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, file *otlpfile.LogExporter) {
+func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, file *delivery.LogExporter) {
 	sdkOptions := []sdklog.LoggerProviderOption{sdklog.WithResource(c.resource)}
 	if file != nil {
-		sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogWriter(file.LogExporter), fileComponent+"LogExporter")))
+		sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogWriter(file), fileComponent+"LogExporter")))
 	}
 	if env.Logs.Enabled {
 		if e, err := otlp.NewLogExporter(ctx, env.Logs, otlp.WithLogger(c.logger)); err != nil {

@@ -17,70 +17,38 @@ import (
 	"github.com/otelprof/otelprof/internal/otlpjson"
 )
 
-var (
-	_ sdktrace.SpanExporter = (*SpanExporter)(nil)
-	_ sdkmetric.Exporter    = (*MetricExporter)(nil)
-	_ sdklog.Exporter       = (*LogExporter)(nil)
-)
-
-// A SpanExporter writes spans to traces.jsonl. The embedded exporter counts and says what
-// fails; it is what [delivery.NewBatcher] takes. Any goroutine may call its methods.
-type SpanExporter struct {
-	*delivery.SpanExporter
-	file *file
-}
-
-// NewSpanExporter opens traces.jsonl in the folder, which must exist. A folder that cannot be
-// written to, or that another process or exporter writes to, is an error, see [WithWait]. A write
-// that fails later is logged once and counted; so is what comes in the second after it, which is
-// not even encoded. Then one is tried again. The owner alone may read the files.
-func NewSpanExporter(dir string, opts ...Option) (*SpanExporter, error) {
+// NewSpanExporter returns an exporter that writes spans to traces.jsonl in the folder, which must
+// exist; it counts and says what fails, and is what [delivery.NewBatcher] takes. A folder that
+// cannot be written to, or that another process or exporter writes to, is an error, see [WithWait].
+// A write that fails later is logged once and counted; so is what comes in the second after it,
+// which is not even encoded. Then one is tried again. The owner alone may read the files. Any
+// goroutine may call its methods.
+func NewSpanExporter(dir string, opts ...Option) (*delivery.SpanExporter, error) {
 	f, m, err := open(dir, "traces", "spans", opts)
 	if err != nil {
 		return nil, err
 	}
-	return &SpanExporter{delivery.WrapSpans(spanWriter{f}, m), f}, nil
+	return delivery.WrapSpans(spanWriter{f}, m), nil
 }
 
-// FileStats returns what happened to the files so far.
-func (e *SpanExporter) FileStats() FileStats { return e.file.counts() }
-
-// A MetricExporter writes metrics to metrics.jsonl, with the SDK's default temporality
-// (cumulative) and aggregation. Any goroutine may call its methods.
-type MetricExporter struct {
-	*delivery.MetricExporter
-	file *file
-}
-
-// NewMetricExporter is [NewSpanExporter] for metrics and metrics.jsonl.
-func NewMetricExporter(dir string, opts ...Option) (*MetricExporter, error) {
+// NewMetricExporter is [NewSpanExporter] for metrics and metrics.jsonl, with the SDK's default
+// temporality (cumulative) and aggregation.
+func NewMetricExporter(dir string, opts ...Option) (*delivery.MetricExporter, error) {
 	f, m, err := open(dir, "metrics", "data points", opts)
 	if err != nil {
 		return nil, err
 	}
-	return &MetricExporter{delivery.WrapMetrics(metricWriter{f}, m), f}, nil
-}
-
-// FileStats returns what happened to the files so far.
-func (e *MetricExporter) FileStats() FileStats { return e.file.counts() }
-
-// A LogExporter writes log records to logs.jsonl. Any goroutine may call its methods.
-type LogExporter struct {
-	*delivery.LogExporter
-	file *file
+	return delivery.WrapMetrics(metricWriter{f}, m), nil
 }
 
 // NewLogExporter is [NewSpanExporter] for log records and logs.jsonl.
-func NewLogExporter(dir string, opts ...Option) (*LogExporter, error) {
+func NewLogExporter(dir string, opts ...Option) (*delivery.LogExporter, error) {
 	f, m, err := open(dir, "logs", "log records", opts)
 	if err != nil {
 		return nil, err
 	}
-	return &LogExporter{delivery.WrapLogs(logWriter{f}, m), f}, nil
+	return delivery.WrapLogs(logWriter{f}, m), nil
 }
-
-// FileStats returns what happened to the files so far.
-func (e *LogExporter) FileStats() FileStats { return e.file.counts() }
 
 func open(dir, base, unit string, opts []Option) (*file, *delivery.Monitor, error) {
 	c, err := newConfig(opts)
@@ -91,9 +59,9 @@ func open(dir, base, unit string, opts []Option) (*file, *delivery.Monitor, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	if n := f.counts(); n.Torn > 0 {
+	if f.cut.lines > 0 {
 		notice := fmt.Sprintf("otlpfile: %s: %d torn lines, %d bytes, cut off: the process before did not end in order",
-			f.path(), n.Torn, n.TornBytes)
+			f.path(), f.cut.lines, f.cut.bytes)
 		if c.logger == nil {
 			otel.Handle(errors.New(notice))
 		} else {
@@ -130,27 +98,23 @@ func errno(err error) string {
 const itemsAtOnce = 64
 
 // spanWriter encodes and writes, and leaves counting and saying to its wrapper.
-type spanWriter struct{ file *file }
+type spanWriter struct{ *file }
 
 func (spanWriter) AtOnce() int { return itemsAtOnce }
 
 func (w spanWriter) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if err := w.file.broken(); err != nil {
+	if err := w.broken(); err != nil {
 		return err
 	}
 	line, err := otlpjson.Line(tracesOf(spans))
 	if err != nil {
 		return fmt.Errorf("otlpfile: encode spans: %w", err)
 	}
-	return w.file.append(line)
+	return w.append(line)
 }
 
-func (w spanWriter) ForceFlush(ctx context.Context) error { return w.file.within(ctx, w.file.sync) }
-
-func (w spanWriter) Shutdown(ctx context.Context) error { return w.file.within(ctx, w.file.close) }
-
 // metricWriter is spanWriter for metrics.
-type metricWriter struct{ file *file }
+type metricWriter struct{ *file }
 
 func (metricWriter) AtOnce() int { return itemsAtOnce }
 
@@ -163,7 +127,7 @@ func (metricWriter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregatio
 }
 
 func (w metricWriter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	if err := w.file.broken(); err != nil {
+	if err := w.broken(); err != nil {
 		return err
 	}
 	metrics, refused := metricsOf(rm)
@@ -173,7 +137,7 @@ func (w metricWriter) Export(ctx context.Context, rm *metricdata.ResourceMetrics
 			return fmt.Errorf("otlpfile: encode metrics: %w", err)
 		}
 		// Also on the goroutine that shuts the SDK's provider down.
-		if err := w.file.within(ctx, func() error { return w.file.append(line) }); err != nil {
+		if err := w.within(ctx, func() error { return w.append(line) }); err != nil {
 			return err
 		}
 	}
@@ -183,24 +147,16 @@ func (w metricWriter) Export(ctx context.Context, rm *metricdata.ResourceMetrics
 	return nil
 }
 
-func (w metricWriter) ForceFlush(ctx context.Context) error { return w.file.within(ctx, w.file.sync) }
-
-func (w metricWriter) Shutdown(ctx context.Context) error { return w.file.within(ctx, w.file.close) }
-
 // logWriter is spanWriter for log records.
-type logWriter struct{ file *file }
+type logWriter struct{ *file }
 
 func (w logWriter) Export(_ context.Context, records []sdklog.Record) error {
-	if err := w.file.broken(); err != nil {
+	if err := w.broken(); err != nil {
 		return err
 	}
 	line, err := otlpjson.Line(logsOf(records))
 	if err != nil {
 		return fmt.Errorf("otlpfile: encode log records: %w", err)
 	}
-	return w.file.append(line)
+	return w.append(line)
 }
-
-func (w logWriter) ForceFlush(ctx context.Context) error { return w.file.within(ctx, w.file.sync) }
-
-func (w logWriter) Shutdown(ctx context.Context) error { return w.file.within(ctx, w.file.close) }

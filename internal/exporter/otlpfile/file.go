@@ -14,18 +14,6 @@ import (
 	"time"
 )
 
-// FileStats counts what a writer did to its files since it was made.
-type FileStats struct {
-	// Torn is the number of lines that were cut off when the file was opened, TornBytes
-	// their size.
-	Torn      uint64 `json:"torn"`
-	TornBytes uint64 `json:"torn_bytes"`
-	// Rotated is the number of files that became full.
-	Rotated uint64 `json:"rotated"`
-	// Removed is the number of full files that were removed, to make room.
-	Removed uint64 `json:"removed"`
-}
-
 const (
 	extension = ".jsonl"
 	stamp     = "20060102T150405.000000000Z"
@@ -60,12 +48,10 @@ type file struct {
 	f      *os.File  // nil after a failure, until the next write
 	size   int64     // of f, whole lines only
 	torn   bool      // f is longer than size
+	cut    torn      // off the end of f, when it was opened
 	closed bool
 
 	failed atomic.Pointer[failure] // the last write, nil if it did not; apart, too
-
-	counting sync.Mutex // apart: a reader of the counts waits for no disk
-	stats    FileStats
 }
 
 // openFile opens the file of one signal, and cuts off what a killed process left at its end.
@@ -127,12 +113,11 @@ func (w *file) open() (err error) {
 	if err != nil {
 		return err
 	}
-	size, t, err := repair(f)
+	size, cut, err := repair(f)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.count(FileStats{Torn: t.lines, TornBytes: t.bytes})
-	w.f, w.size, w.torn = f, size, false
+	w.f, w.size, w.torn, w.cut = f, size, false, cut
 	return nil
 }
 
@@ -237,7 +222,6 @@ func (w *file) rotate() error {
 			return fmt.Errorf("otlpfile: cut %s: %w", w.path(), cause(err))
 		}
 		w.size = 0
-		w.count(FileStats{Rotated: 1, Removed: 1})
 		return nil
 	}
 	full := filepath.Join(w.dir, w.base+"-"+w.stamp(time.Now())+extension)
@@ -249,7 +233,6 @@ func (w *file) rotate() error {
 	if err := w.rename(w.path(), full); err != nil {
 		return fmt.Errorf("otlpfile: rotate %s: %w", w.path(), cause(err))
 	}
-	w.count(FileStats{Rotated: 1})
 	_ = syncDir(w.dir) // after a crash the file may have its old name, its lines are safe
 	return w.open()
 }
@@ -285,8 +268,6 @@ func (w *file) prune(keep int) error {
 	for len(names) > keep {
 		if err := os.Remove(filepath.Join(w.dir, names[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("otlpfile: remove %s: %w", names[0], cause(err)))
-		} else {
-			w.count(FileStats{Removed: 1})
 		}
 		names = names[1:]
 	}
@@ -345,6 +326,12 @@ func (w *file) close() error {
 	return nil
 }
 
+// ForceFlush is sync, no longer than ctx.
+func (w *file) ForceFlush(ctx context.Context) error { return w.within(ctx, w.sync) }
+
+// Shutdown is close, no longer than ctx.
+func (w *file) Shutdown(ctx context.Context) error { return w.within(ctx, w.close) }
+
 // within calls f, which may wait for a disk that hangs, and returns when ctx ends, at the latest: f
 // goes on then, and so long no other begins.
 func (w *file) within(ctx context.Context, f func() error) error {
@@ -369,21 +356,6 @@ func (w *file) within(ctx context.Context, f func() error) error {
 	case <-ctx.Done():
 		return fmt.Errorf("otlpfile: %s: %w", w.path(), ctx.Err())
 	}
-}
-
-func (w *file) count(more FileStats) {
-	w.counting.Lock()
-	defer w.counting.Unlock()
-	w.stats.Torn += more.Torn
-	w.stats.TornBytes += more.TornBytes
-	w.stats.Rotated += more.Rotated
-	w.stats.Removed += more.Removed
-}
-
-func (w *file) counts() FileStats {
-	w.counting.Lock()
-	defer w.counting.Unlock()
-	return w.stats
 }
 
 // cause takes the path and the operation off an error of package os: our messages have them.

@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
+
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
 
 // childEnv makes the test binary run one of children instead of the tests, in the folder
@@ -67,7 +69,7 @@ func stub(name string, first, n int) []sdktrace.ReadOnlySpan {
 	return stubs.Snapshots()
 }
 
-func export(t *testing.T, e *SpanExporter, spans []sdktrace.ReadOnlySpan) {
+func export(t *testing.T, e *delivery.SpanExporter, spans []sdktrace.ReadOnlySpan) {
 	t.Helper()
 	if err := e.ExportSpans(context.Background(), spans); err != nil {
 		t.Fatalf("ExportSpans: %v", err)

