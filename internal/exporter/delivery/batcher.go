@@ -11,7 +11,7 @@ import (
 // counts every span, see [Batcher.Stats], bounds what is queued in bytes, too, 64 MiB, and ends its
 // last exports when the context of Shutdown ends. OnEnd never waits: when the queue is full, spans
 // are dropped and counted.
-type Batcher struct{ queue *queue[sdktrace.ReadOnlySpan] }
+type Batcher struct{ *queue[sdktrace.ReadOnlySpan] }
 
 // NewBatcher returns a processor that exports to e, with the settings of the OTEL_BSP_*
 // environment. A value out of range is logged, and the default is used. It starts one goroutine,
@@ -38,19 +38,6 @@ func (b *Batcher) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 // OnEnd queues a sampled span.
 func (b *Batcher) OnEnd(s sdktrace.ReadOnlySpan) {
 	if s.SpanContext().IsSampled() {
-		b.queue.put(s)
+		b.put(s)
 	}
 }
-
-// ForceFlush exports what has ended before the call. It returns when that is done, with an
-// error if exports fail at present, or when ctx ends.
-func (b *Batcher) ForceFlush(ctx context.Context) error { return b.queue.forceFlush(ctx) }
-
-// Shutdown exports what has ended and shuts the exporter down. When ctx ends, exports in
-// flight are cancelled, what is left is counted as unfinished, and Shutdown returns. A second
-// call waits for the first and does not repeat its error.
-func (b *Batcher) Shutdown(ctx context.Context) error { return b.queue.shut(ctx) }
-
-// Stats returns the counts so far. For every Stats, Ended is the number of sampled spans
-// that had ended.
-func (b *Batcher) Stats() Stats { return b.queue.stats() }

@@ -2,9 +2,11 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/internal/clock/rest"
@@ -19,6 +21,38 @@ const (
 	// them find one among 512.
 	mostRefusals = 32
 )
+
+// An exporter is what the exporters of all signals have in common.
+type exporter[E interface{ Shutdown(context.Context) error }] struct {
+	inner   E
+	monitor *Monitor
+	once    sync.Once
+}
+
+// ForceFlush flushes the inner exporter, if it holds data back. The error has the number of items
+// that have not been delivered, if exports fail at present.
+func (e *exporter[E]) ForceFlush(ctx context.Context) error {
+	var err error
+	if f, ok := any(e.inner).(interface{ ForceFlush(context.Context) error }); ok {
+		err = f.ForceFlush(ctx)
+	}
+	return errors.Join(e.monitor.Err(), err)
+}
+
+// Shutdown shuts the inner exporter down, within ctx. The error is like ForceFlush's. A
+// second call does nothing.
+func (e *exporter[E]) Shutdown(ctx context.Context) error {
+	var err error
+	e.once.Do(func() {
+		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
+		e.monitor.messages.wait(ctx)
+	})
+	return err
+}
+
+// Stats returns the counts so far. Items in a queue before the exporter are not among them, see
+// [Batcher.Stats].
+func (e *exporter[E]) Stats() Stats { return e.monitor.Stats() }
 
 // A piecewise exporter takes large exports in pieces, which take a processor for half a millisecond
 // each, about, and waits for no answer.

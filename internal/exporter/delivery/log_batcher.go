@@ -12,7 +12,7 @@ var _ sdklog.Processor = (*LogBatcher)(nil)
 // A LogBatcher is [Batcher] for log records. OnEmit never waits, holds no lock while a record is
 // exported, and may be called by the logger that reports a failed export: a record of its own
 // failure is queued like any other. The SDK's simple processor would wait for itself there.
-type LogBatcher struct{ queue *queue[*sdklog.Record] }
+type LogBatcher struct{ *queue[*sdklog.Record] }
 
 // NewLogBatcher returns a processor that exports to e, with the settings of the OTEL_BLRP_*
 // environment. A value out of range is logged, and the default is used. It starts one goroutine,
@@ -50,16 +50,6 @@ func (b *LogBatcher) Enabled(context.Context, sdklog.EnabledParameters) bool { r
 // OnEmit queues a copy of the record. It returns nil.
 func (b *LogBatcher) OnEmit(_ context.Context, r *sdklog.Record) error {
 	own := r.Clone() // others may change theirs
-	b.queue.put(&own)
+	b.put(&own)
 	return nil
 }
-
-// ForceFlush is [Batcher.ForceFlush].
-func (b *LogBatcher) ForceFlush(ctx context.Context) error { return b.queue.forceFlush(ctx) }
-
-// Shutdown is [Batcher.Shutdown].
-func (b *LogBatcher) Shutdown(ctx context.Context) error { return b.queue.shut(ctx) }
-
-// Stats returns the counts so far. For every Stats, Ended is the number of records that were
-// emitted.
-func (b *LogBatcher) Stats() Stats { return b.queue.stats() }

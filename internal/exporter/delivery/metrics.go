@@ -2,8 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
-	"sync"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -11,14 +9,12 @@ import (
 
 // A MetricExporter gives metrics to another exporter and reports the outcome to a [Monitor].
 type MetricExporter struct {
-	inner   sdkmetric.Exporter
-	monitor *Monitor
-	once    sync.Once
+	exporter[sdkmetric.Exporter]
 }
 
 // WrapMetrics returns an exporter that gives its metrics to inner.
 func WrapMetrics(inner sdkmetric.Exporter, m *Monitor) *MetricExporter {
-	return &MetricExporter{inner: inner, monitor: m}
+	return &MetricExporter{exporter[sdkmetric.Exporter]{inner: inner, monitor: m}}
 }
 
 // Temporality returns the inner exporter's choice.
@@ -59,23 +55,3 @@ func nameOfPoint(rm *metricdata.ResourceMetrics) string {
 	}
 	return ""
 }
-
-// ForceFlush flushes the inner exporter. The error has the number of data points that have not
-// been delivered, if exports fail at present.
-func (e *MetricExporter) ForceFlush(ctx context.Context) error {
-	return errors.Join(e.monitor.Err(), e.inner.ForceFlush(ctx))
-}
-
-// Shutdown shuts the inner exporter down, within ctx. The error is like ForceFlush's. A
-// second call does nothing.
-func (e *MetricExporter) Shutdown(ctx context.Context) error {
-	var err error
-	e.once.Do(func() {
-		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
-		e.monitor.messages.wait(ctx)
-	})
-	return err
-}
-
-// Stats returns the counts so far.
-func (e *MetricExporter) Stats() Stats { return e.monitor.Stats() }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"iter"
+	"reflect"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
@@ -72,60 +73,30 @@ func DataPoints(rm *metricdata.ResourceMetrics) int {
 // Points is the number of data points of a metric, 1 of an unknown kind: not zero, or the exporter
 // would not be asked and refuse it.
 func Points(data metricdata.Aggregation) int {
-	switch d := data.(type) {
-	case metricdata.Gauge[int64]:
-		return len(d.DataPoints)
-	case metricdata.Gauge[float64]:
-		return len(d.DataPoints)
-	case metricdata.Sum[int64]:
-		return len(d.DataPoints)
-	case metricdata.Sum[float64]:
-		return len(d.DataPoints)
-	case metricdata.Histogram[int64]:
-		return len(d.DataPoints)
-	case metricdata.Histogram[float64]:
-		return len(d.DataPoints)
-	case metricdata.ExponentialHistogram[int64]:
-		return len(d.DataPoints)
-	case metricdata.ExponentialHistogram[float64]:
-		return len(d.DataPoints)
-	case metricdata.Summary:
-		return len(d.DataPoints)
+	if points := pointsOf(reflect.ValueOf(data)); points.IsValid() {
+		return points.Len()
 	}
 	return 1
+}
+
+// pointsOf is the slice of data points of a metric, the zero Value for an unknown kind. All known
+// kinds are structs that have it under one name.
+func pointsOf(data reflect.Value) reflect.Value {
+	if data.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return data.FieldByName("DataPoints")
 }
 
 // cut returns data with the data points from from to before to alone; one of an unknown kind as it
 // is.
 func cut(data metricdata.Aggregation, from, to int) metricdata.Aggregation {
-	switch d := data.(type) {
-	case metricdata.Gauge[int64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.Gauge[float64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.Sum[int64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.Sum[float64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.Histogram[int64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.Histogram[float64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.ExponentialHistogram[int64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.ExponentialHistogram[float64]:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
-	case metricdata.Summary:
-		d.DataPoints = d.DataPoints[from:to]
-		return d
+	if !pointsOf(reflect.ValueOf(data)).IsValid() {
+		return data
 	}
-	return data
+	out := reflect.New(reflect.TypeOf(data)).Elem()
+	out.Set(reflect.ValueOf(data))
+	points := pointsOf(out)
+	points.Set(points.Slice(from, to))
+	return out.Interface().(metricdata.Aggregation)
 }

@@ -56,7 +56,7 @@ type flushing struct {
 	done chan error // of one, so that the worker need not know whether the caller still waits
 }
 
-// newQueue returns a queue whose worker runs until shut.
+// newQueue returns a queue whose worker runs until Shutdown.
 func newQueue[T any](s sender[T], m *Monitor, settings batchSettings) *queue[T] {
 	ctx, cancel := context.WithCancel(context.Background())
 	q := &queue[T]{
@@ -100,8 +100,9 @@ func (q *queue[T]) put(item T) {
 	}
 }
 
-// forceFlush exports what was put before the call.
-func (q *queue[T]) forceFlush(ctx context.Context) error {
+// ForceFlush exports what was put before the call. It returns when that is done, with an error if
+// exports fail at present, or when ctx ends.
+func (q *queue[T]) ForceFlush(ctx context.Context) error {
 	f := flushing{ctx, make(chan error, 1)}
 	select {
 	case q.flushes <- f:
@@ -118,10 +119,10 @@ func (q *queue[T]) forceFlush(ctx context.Context) error {
 	}
 }
 
-// shut exports what was put before and shuts the exporter down. When ctx ends, exports in flight
-// are cancelled, what is left is counted as unfinished, and shut returns. A second call waits for
-// the first and does not repeat its error.
-func (q *queue[T]) shut(ctx context.Context) error {
+// Shutdown exports what was put before and shuts the exporter down. When ctx ends, exports in
+// flight are cancelled, what is left is counted as unfinished, and Shutdown returns. A second call
+// waits for the first and does not repeat its error.
+func (q *queue[T]) Shutdown(ctx context.Context) error {
 	first := false
 	q.once.Do(func() {
 		first = true
@@ -140,16 +141,17 @@ func (q *queue[T]) shut(ctx context.Context) error {
 	}
 }
 
-// stats are the monitor's counts and the queue's.
-func (q *queue[T]) stats() Stats {
+// Stats returns the monitor's counts and the queue's. For every Stats, Ended is the number of items
+// that were put.
+func (q *queue[T]) Stats() Stats {
 	s := q.monitor.Stats()
 	s.QueueFull = q.full.Load()
 	s.Unfinished = q.unfinished.Load()
 	left := q.ended.Load() - s.Ended()
 	select {
 	case <-q.done:
-		// An item that passed put's check before shut may have come to the queue after the worker's
-		// last look.
+		// An item that passed put's check before Shutdown may have come to the queue after the
+		// worker's last look.
 		s.Unfinished += left
 	default:
 		s.Queued = left

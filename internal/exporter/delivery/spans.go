@@ -2,28 +2,19 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"iter"
-	"sync"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// A flusher is an exporter that holds data back.
-type flusher interface {
-	ForceFlush(ctx context.Context) error
-}
-
 // A SpanExporter gives spans to another exporter and reports the outcome to a [Monitor].
 type SpanExporter struct {
-	inner   sdktrace.SpanExporter
-	monitor *Monitor
-	once    sync.Once
+	exporter[sdktrace.SpanExporter]
 }
 
 // WrapSpans returns an exporter that gives its spans to inner.
 func WrapSpans(inner sdktrace.SpanExporter, m *Monitor) *SpanExporter {
-	return &SpanExporter{inner: inner, monitor: m}
+	return &SpanExporter{exporter[sdktrace.SpanExporter]{inner: inner, monitor: m}}
 }
 
 // ExportSpans exports spans, in pieces if the exporter wants that, between which it rests as
@@ -71,28 +62,3 @@ func firstOf(spans []sdktrace.ReadOnlySpan, most int) []sdktrace.ReadOnlySpan {
 
 // bytesAtOnce is what several spans of an export in pieces take, at most.
 const bytesAtOnce = 256 << 10
-
-// ForceFlush flushes the inner exporter, if it holds data back. The error has the number of
-// spans that have not been delivered, if exports fail at present.
-func (e *SpanExporter) ForceFlush(ctx context.Context) error {
-	var err error
-	if f, ok := e.inner.(flusher); ok {
-		err = f.ForceFlush(ctx)
-	}
-	return errors.Join(e.monitor.Err(), err)
-}
-
-// Shutdown shuts the inner exporter down, within ctx. The error is like ForceFlush's. A
-// second call does nothing.
-func (e *SpanExporter) Shutdown(ctx context.Context) error {
-	var err error
-	e.once.Do(func() {
-		err = errors.Join(e.monitor.Err(), e.inner.Shutdown(ctx))
-		e.monitor.messages.wait(ctx)
-	})
-	return err
-}
-
-// Stats returns the counts so far. Spans in a queue before the exporter are not among
-// them, see [Batcher.Stats].
-func (e *SpanExporter) Stats() Stats { return e.monitor.Stats() }
