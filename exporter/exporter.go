@@ -75,8 +75,26 @@ func monitor(of any, unit string, opts []Option) *delivery.Monitor {
 	return delivery.NewMonitor(delivery.Config{Name: c.name, Unit: unit, Logger: c.logger, Rejected: delivery.Rejected, Refused: delivery.Refused})
 }
 
+// A pipeline is what the types of all signals have in common.
+type pipeline[T interface {
+	ForceFlush(context.Context) error
+	Shutdown(context.Context) error
+	Stats() delivery.Stats
+}] struct{ inner T }
+
+// ForceFlush exports what has ended before the call. It returns when that is done, with an error if
+// exports fail at present, or when ctx ends.
+func (p *pipeline[T]) ForceFlush(ctx context.Context) error { return p.inner.ForceFlush(ctx) }
+
+// Shutdown exports what has ended, and shuts the exporter down. When ctx ends it gives up what is
+// left, which is counted as unfinished.
+func (p *pipeline[T]) Shutdown(ctx context.Context) error { return p.inner.Shutdown(ctx) }
+
+// Stats returns the counts so far.
+func (p *pipeline[T]) Stats() Stats { return Stats(p.inner.Stats()) }
+
 // A SpanProcessor exports sampled spans in batches. Any goroutine may call its methods.
-type SpanProcessor struct{ batcher *delivery.Batcher }
+type SpanProcessor struct{ pipeline[*delivery.Batcher] }
 
 // NewSpanProcessor returns a processor that exports to e, and shuts e down. With a nil e all spans
 // are lost, and counted. It starts one goroutine, which Shutdown ends.
@@ -84,36 +102,25 @@ func NewSpanProcessor(e sdktrace.SpanExporter, opts ...Option) *SpanProcessor {
 	if e == nil {
 		e = nowhere{}
 	}
-	return &SpanProcessor{delivery.NewBatcher(delivery.WrapSpans(e, monitor(e, "spans", opts)))}
+	return &SpanProcessor{pipeline[*delivery.Batcher]{delivery.NewBatcher(delivery.WrapSpans(e, monitor(e, "spans", opts)))}}
 }
 
 // OnStart does nothing.
 func (p *SpanProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 // OnEnd queues a sampled span, or drops and counts it. It never waits.
-func (p *SpanProcessor) OnEnd(s sdktrace.ReadOnlySpan) { p.batcher.OnEnd(s) }
-
-// ForceFlush exports what has ended before the call. It returns when that is done, with an error if
-// exports fail at present, or when ctx ends.
-func (p *SpanProcessor) ForceFlush(ctx context.Context) error { return p.batcher.ForceFlush(ctx) }
-
-// Shutdown exports what has ended, and shuts the exporter down. When ctx ends it gives up what is
-// left, which is counted as unfinished.
-func (p *SpanProcessor) Shutdown(ctx context.Context) error { return p.batcher.Shutdown(ctx) }
-
-// Stats returns the counts so far.
-func (p *SpanProcessor) Stats() Stats { return Stats(p.batcher.Stats()) }
+func (p *SpanProcessor) OnEnd(s sdktrace.ReadOnlySpan) { p.inner.OnEnd(s) }
 
 // A LogProcessor exports log records in batches. Any goroutine may call its methods, a logger that
 // reports a failed export included.
-type LogProcessor struct{ batcher *delivery.LogBatcher }
+type LogProcessor struct{ pipeline[*delivery.LogBatcher] }
 
 // NewLogProcessor is [NewSpanProcessor] for log records.
 func NewLogProcessor(e sdklog.Exporter, opts ...Option) *LogProcessor {
 	if e == nil {
 		e = nowhere{}
 	}
-	return &LogProcessor{delivery.NewLogBatcher(delivery.WrapLogs(e, monitor(e, "log records", opts)))}
+	return &LogProcessor{pipeline[*delivery.LogBatcher]{delivery.NewLogBatcher(delivery.WrapLogs(e, monitor(e, "log records", opts)))}}
 }
 
 // Enabled returns true: all records are exported.
@@ -121,28 +128,21 @@ func (p *LogProcessor) Enabled(context.Context, sdklog.EnabledParameters) bool {
 
 // OnEmit queues a copy of the record, or drops and counts it. It never waits, and returns nil.
 func (p *LogProcessor) OnEmit(ctx context.Context, r *sdklog.Record) error {
-	return p.batcher.OnEmit(ctx, r)
+	return p.inner.OnEmit(ctx, r)
 }
-
-// ForceFlush is that of [SpanProcessor].
-func (p *LogProcessor) ForceFlush(ctx context.Context) error { return p.batcher.ForceFlush(ctx) }
-
-// Shutdown is that of [SpanProcessor].
-func (p *LogProcessor) Shutdown(ctx context.Context) error { return p.batcher.Shutdown(ctx) }
-
-// Stats returns the counts so far.
-func (p *LogProcessor) Stats() Stats { return Stats(p.batcher.Stats()) }
 
 // A MetricExporter counts what becomes of data points, and exports many of them in pieces, so that
 // no processor is taken for long. It is for a reader of the SDK's.
-type MetricExporter struct{ inner *delivery.MetricExporter }
+type MetricExporter struct {
+	pipeline[*delivery.MetricExporter]
+}
 
 // NewMetricExporter returns an exporter that gives its metrics to e.
 func NewMetricExporter(e sdkmetric.Exporter, opts ...Option) *MetricExporter {
 	if e == nil {
 		e = nowhereMetrics{}
 	}
-	return &MetricExporter{delivery.WrapMetrics(e, monitor(e, "data points", opts))}
+	return &MetricExporter{pipeline[*delivery.MetricExporter]{delivery.WrapMetrics(e, monitor(e, "data points", opts))}}
 }
 
 // Temporality returns the inner exporter's choice.
@@ -159,16 +159,6 @@ func (e *MetricExporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggre
 func (e *MetricExporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	return e.inner.Export(ctx, rm)
 }
-
-// ForceFlush flushes the inner exporter. The error has what has not been delivered, if exports fail
-// at present.
-func (e *MetricExporter) ForceFlush(ctx context.Context) error { return e.inner.ForceFlush(ctx) }
-
-// Shutdown shuts the inner exporter down.
-func (e *MetricExporter) Shutdown(ctx context.Context) error { return e.inner.Shutdown(ctx) }
-
-// Stats returns the counts so far.
-func (e *MetricExporter) Stats() Stats { return Stats(e.inner.Stats()) }
 
 // nowhere stands for a nil exporter.
 type nowhere struct{}

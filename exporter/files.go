@@ -42,7 +42,7 @@ func (f Files) Spans() (*SpanProcessor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SpanProcessor{delivery.NewBatcher(e)}, nil
+	return &SpanProcessor{pipeline[*delivery.Batcher]{delivery.NewBatcher(e)}}, nil
 }
 
 // Logs returns a processor that writes log records, each as soon as the one before is written.
@@ -51,7 +51,7 @@ func (f Files) Logs() (*LogProcessor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LogProcessor{delivery.NewLogWriter(e)}, nil
+	return &LogProcessor{pipeline[*delivery.LogBatcher]{delivery.NewLogWriter(e)}}, nil
 }
 
 // Metrics returns an exporter that writes metrics, for a reader of the SDK's.
@@ -60,5 +60,5 @@ func (f Files) Metrics() (*MetricExporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &MetricExporter{e}, nil
+	return &MetricExporter{pipeline[*delivery.MetricExporter]{e}}, nil
 }
