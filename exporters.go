@@ -59,7 +59,7 @@ func (p *Profiler) addSpanExporters(ctx context.Context, c config, env otlp.Env,
 	if !env.Traces.Enabled {
 		return
 	}
-	e, err := otlp.NewSpanExporter(ctx, env.Traces, otlp.WithLogger(c.logger))
+	e, err := otlp.NewSpanExporter(ctx, env.Traces, c.logger)
 	if err != nil {
 		leftOut(c, "traces", err)
 		return
@@ -80,7 +80,7 @@ func (p *Profiler) addMetricExporters(ctx context.Context, c config, env otlp.En
 		exporters = append(exporters, file)
 	}
 	if env.Metrics.Enabled {
-		if e, err := otlp.NewMetricExporter(ctx, env.Metrics, otlp.WithLogger(c.logger)); err != nil {
+		if e, err := otlp.NewMetricExporter(ctx, env.Metrics, c.logger); err != nil {
 			leftOut(c, "metrics", err)
 		} else {
 			p.release = append(p.release, e.Shutdown)
@@ -130,7 +130,7 @@ func (p *Profiler) addLogExporters(ctx context.Context, c config, env otlp.Env, 
 		sdkOptions = append(sdkOptions, sdklog.WithProcessor(p.addLogBatcher(delivery.NewLogWriter(file), fileComponent+"LogExporter")))
 	}
 	if env.Logs.Enabled {
-		if e, err := otlp.NewLogExporter(ctx, env.Logs, otlp.WithLogger(c.logger)); err != nil {
+		if e, err := otlp.NewLogExporter(ctx, env.Logs, c.logger); err != nil {
 			leftOut(c, "logs", err)
 		} else {
 			p.release = append(p.release, e.Shutdown)

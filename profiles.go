@@ -36,7 +36,7 @@ func (p *Profiler) openProfiles(ctx context.Context, c config) {
 	if !c.profiles.Enabled {
 		return
 	}
-	e, err := otlp.NewProfileExporter(c.profiles, c.resource, otlp.WithLogger(c.logger))
+	e, err := otlp.NewProfileExporter(c.profiles, c.resource, c.logger)
 	if err != nil {
 		leftOut(c, "profiles", err)
 		return

@@ -93,7 +93,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exporter, err := otlp.NewMetricExporter(t.Context(), env.Metrics)
+	exporter, err := otlp.NewMetricExporter(t.Context(), env.Metrics, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

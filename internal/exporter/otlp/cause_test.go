@@ -14,7 +14,7 @@ import (
 // A certificate that has expired says the time in its error, and is one cause all the same.
 func TestExpiredCertificateIsSaidOnce(t *testing.T) {
 	var l testutil.Log
-	m := newMonitor("traces", "spans", Pipeline{Endpoint: "https://collector:4318"}, config{logger: l.Logger()})
+	m := newMonitor("traces", "spans", Pipeline{Endpoint: "https://collector:4318"}, l.Logger())
 	for i := range 200 {
 		now := time.Date(2026, 11, 22, 2, 0, 5*i, 0, time.UTC).Format(time.RFC3339)
 		m.Observe(t.Context(), 1, &url.Error{Op: "Post", URL: "https://collector:4318/v1/traces", Err: &tls.CertificateVerificationError{

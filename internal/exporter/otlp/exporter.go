@@ -30,40 +30,15 @@ var (
 // ErrNotConfigured is returned for a pipeline that the environment does not enable.
 var ErrNotConfigured = errors.New("otlp: not configured")
 
-// An Option sets how an exporter behaves where the environment has no say.
-type Option interface{ apply(config) config }
-
-type optionFunc func(config) config
-
-func (f optionFunc) apply(c config) config { return f(c) }
-
-type config struct {
-	logger *slog.Logger
-}
-
-func newConfig(opts []Option) config {
-	var c config
-	for _, o := range opts {
-		c = o.apply(c)
-	}
-	return c
-}
-
-// WithLogger sets the logger of an endpoint that cannot be reached or refuses data, and of its
-// return. Default: otel.Handle.
-func WithLogger(l *slog.Logger) Option {
-	return optionFunc(func(c config) config { c.logger = l; return c })
-}
-
 // NewSpanExporter returns an exporter for spans. It does not wait for the endpoint: that none
 // listens is logged at the first export. The exporter has no queue; give it to
 // [delivery.NewBatcher] or to one of the SDK's processors. An error wraps [ErrNotConfigured]
-// unless p, from [FromEnv], is enabled.
+// unless p, from [FromEnv], is enabled. The logger gets an endpoint that cannot be reached or
+// refuses data, and its return; nil stands for otel.Handle.
 //
 // An export takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most, by default 10 s, and ends with its
 // context. Any goroutine may call the exporter's methods.
-func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.SpanExporter, error) {
-	c := newConfig(opts)
+func NewSpanExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*delivery.SpanExporter, error) {
 	t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
 	var client *http.Client
 	var inner *otlptrace.Exporter
@@ -80,14 +55,13 @@ func NewSpanExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
 	}
-	m := newMonitor("traces", "spans", p, c)
+	m := newMonitor("traces", "spans", p, logger)
 	return delivery.WrapSpans(utf8Spans{inner, pipe{client, m}}, m), nil
 }
 
 // NewMetricExporter is [NewSpanExporter] for metrics. Give the exporter to a
 // [sdkmetric.PeriodicReader].
-func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.MetricExporter, error) {
-	c := newConfig(opts)
+func NewMetricExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*delivery.MetricExporter, error) {
 	t, _ := transportFromEnv(metrics, p.target) // FromEnv has returned the error
 	var client *http.Client
 	var inner sdkmetric.Exporter
@@ -104,14 +78,13 @@ func NewMetricExporter(ctx context.Context, p Pipeline, opts ...Option) (*delive
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
 	}
-	m := newMonitor("metrics", "data points", p, c)
+	m := newMonitor("metrics", "data points", p, logger)
 	return delivery.WrapMetrics(utf8Metrics{inner, pipe{client, m}}, m), nil
 }
 
 // NewLogExporter is [NewSpanExporter] for log records. Give the exporter to a
 // [sdklog.BatchProcessor].
-func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.LogExporter, error) {
-	c := newConfig(opts)
+func NewLogExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*delivery.LogExporter, error) {
 	t, _ := transportFromEnv(logs, p.target) // FromEnv has returned the error
 	var client *http.Client
 	var inner sdklog.Exporter
@@ -129,7 +102,7 @@ func NewLogExporter(ctx context.Context, p Pipeline, opts ...Option) (*delivery.
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
 	}
-	m := newMonitor("logs", "log records", p, c)
+	m := newMonitor("logs", "log records", p, logger)
 	return delivery.WrapLogs(utf8Logs{inner, pipe{client, m}}, m), nil
 }
 
@@ -145,7 +118,7 @@ func grpcOptions[O any](p Pipeline, t transport, url, name func(string) O, plain
 	return o
 }
 
-func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
+func newMonitor(signal, unit string, p Pipeline, logger *slog.Logger) *delivery.Monitor {
 	return delivery.NewMonitor(delivery.Config{
 		Name:     fmt.Sprintf("otlp: %s to %s", signal, p.Endpoint),
 		Unit:     unit,
@@ -153,6 +126,6 @@ func newMonitor(signal, unit string, p Pipeline, c config) *delivery.Monitor {
 		Rejected: delivery.Rejected,
 		Refused:  refused,
 		Explain:  explain,
-		Logger:   c.logger,
+		Logger:   logger,
 	})
 }

@@ -29,7 +29,7 @@ func newTraces(t *testing.T, l *testutil.Log) (*sdktrace.TracerProvider, *delive
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewSpanExporter(t.Context(), env.Traces, WithLogger(l.Logger()))
+	e, err := NewSpanExporter(t.Context(), env.Traces, l.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func newMetrics(t *testing.T, l *testutil.Log) (*sdkmetric.MeterProvider, *deliv
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewMetricExporter(t.Context(), env.Metrics, WithLogger(l.Logger()))
+	e, err := NewMetricExporter(t.Context(), env.Metrics, l.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func newLogs(t *testing.T, l *testutil.Log) (*sdklog.LoggerProvider, *delivery.L
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewLogExporter(t.Context(), env.Logs, WithLogger(l.Logger()))
+	e, err := NewLogExporter(t.Context(), env.Logs, l.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,13 +332,13 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 }
 
 func TestNotConfigured(t *testing.T) {
-	if _, err := NewSpanExporter(t.Context(), Pipeline{}); !errors.Is(err, ErrNotConfigured) {
+	if _, err := NewSpanExporter(t.Context(), Pipeline{}, nil); !errors.Is(err, ErrNotConfigured) {
 		t.Errorf("NewSpanExporter = %v, want ErrNotConfigured", err)
 	}
-	if _, err := NewMetricExporter(t.Context(), Pipeline{}); !errors.Is(err, ErrNotConfigured) {
+	if _, err := NewMetricExporter(t.Context(), Pipeline{}, nil); !errors.Is(err, ErrNotConfigured) {
 		t.Errorf("NewMetricExporter = %v, want ErrNotConfigured", err)
 	}
-	if _, err := NewLogExporter(t.Context(), Pipeline{}); !errors.Is(err, ErrNotConfigured) {
+	if _, err := NewLogExporter(t.Context(), Pipeline{}, nil); !errors.Is(err, ErrNotConfigured) {
 		t.Errorf("NewLogExporter = %v, want ErrNotConfigured", err)
 	}
 }

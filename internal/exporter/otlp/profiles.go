@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -41,22 +42,22 @@ type profileSender interface {
 }
 
 // NewProfileExporter returns an exporter for the profiles of a resource; nil stands for an empty
-// one. It does not wait for the endpoint. An error wraps [ErrNotConfigured] unless p, from
-// [ProfilesFromEnv], is enabled.
-func NewProfileExporter(p Pipeline, r *resource.Resource, opts ...Option) (*ProfileExporter, error) {
+// one. It does not wait for the endpoint; the logger is that of [NewSpanExporter]. An error wraps
+// [ErrNotConfigured] unless p, from [ProfilesFromEnv], is enabled.
+func NewProfileExporter(p Pipeline, r *resource.Resource, logger *slog.Logger) (*ProfileExporter, error) {
 	if !p.Enabled {
 		return nil, fmt.Errorf("%w: profiles", ErrNotConfigured)
 	}
-	t, _ := transportFromEnv(profiles, p.Endpoint) // ProfilesFromEnv has returned the error
+	t, _ := transportFromEnv(profiles, p.target) // ProfilesFromEnv has returned the error
 	e := &ProfileExporter{
 		resource: r, endpoint: p.Endpoint, timeout: t.timeout,
-		monitor: newMonitor("profiles", "profiles", p, newConfig(opts)),
+		monitor: newMonitor("profiles", "profiles", p, logger),
 	}
 	var err error
 	if p.Protocol == ProtocolGRPC {
-		e.sender, err = newProfileGRPC(p.Endpoint, t)
+		e.sender, err = newProfileGRPC(p.target, t)
 	} else {
-		e.sender, err = newProfileHTTP(p.Endpoint, t)
+		e.sender = &profileHTTP{client: newHTTPClient(t), url: p.target, headers: t.headers, gzip: t.gzip}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: profiles to %s: %w", p.Endpoint, err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -31,24 +30,9 @@ const (
 // profileHTTP sends over HTTP.
 type profileHTTP struct {
 	client  *http.Client
-	url     *url.URL
+	url     string
 	headers map[string]string
 	gzip    bool
-}
-
-func newProfileHTTP(endpoint string, t transport) (*profileHTTP, error) {
-	target, err := url.Parse(endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("%w: endpoint: must be a URL", ErrConfig)
-	}
-	if target.User != nil {
-		// The pipeline's has no password, since people read it.
-		_, value := lookup("OTEL_EXPORTER_OTLP_"+profiles.upper+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-		if u, err := url.Parse(value); err == nil {
-			target.User = u.User
-		}
-	}
-	return &profileHTTP{client: newHTTPClient(t), url: target, headers: t.headers, gzip: t.gzip}, nil
 }
 
 func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesServiceRequest) (*colprofilepb.ExportProfilesServiceResponse, error) {
@@ -67,7 +51,7 @@ func (h *profileHTTP) send(ctx context.Context, in *colprofilepb.ExportProfilesS
 		}
 		body = b.Bytes()
 	}
-	request, err := http.NewRequestWithContext(own.Context(ctx), http.MethodPost, h.url.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(own.Context(ctx), http.MethodPost, h.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

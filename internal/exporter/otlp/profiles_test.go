@@ -64,7 +64,7 @@ func newProfiles(t *testing.T, endpoint string, p Protocol, l *testutil.Log) *Pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewProfileExporter(pipeline, resource.NewSchemaless(attribute.String("service.name", "shop")), WithLogger(l.Logger()))
+	e, err := NewProfileExporter(pipeline, resource.NewSchemaless(attribute.String("service.name", "shop")), l.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,7 +431,7 @@ func TestProfilesFromEnv(t *testing.T) {
 			}
 		})
 	}
-	if _, err := NewProfileExporter(Pipeline{}, nil); !errors.Is(err, ErrNotConfigured) {
+	if _, err := NewProfileExporter(Pipeline{}, nil, nil); !errors.Is(err, ErrNotConfigured) {
 		t.Errorf("NewProfileExporter without a pipeline = %v, want ErrNotConfigured", err)
 	}
 }

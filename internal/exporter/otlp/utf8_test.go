@@ -71,7 +71,7 @@ func (smallSpans) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) 
 // An item that is exported at the third try was repaired once.
 func TestRepairedOnce(t *testing.T) {
 	var l testutil.Log
-	m := newMonitor("traces", "spans", Pipeline{}, config{logger: l.Logger()})
+	m := newMonitor("traces", "spans", Pipeline{}, l.Logger())
 	e := delivery.WrapSpans(utf8Spans{smallSpans{}, pipe{nil, m}}, m)
 	spans := tracetest.SpanStubs{{Name: "a\xe9"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}.Snapshots()
 	_ = e.ExportSpans(t.Context(), spans)
