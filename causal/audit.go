@@ -189,11 +189,12 @@ func (a *audit) wait(d time.Duration) {
 	a.queue.Wait(ctx)
 }
 
-// latest returns the latest events, the oldest first, and how many were dropped.
-func (a *audit) latest() (events []AuditEvent, dropped uint64) {
+// latest returns the latest events, the oldest first, how many were dropped, and the sources that
+// have been heard of.
+func (a *audit) latest() (events []AuditEvent, dropped uint64, sources []SourceStatus) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.recent), a.dropped
+	return slices.Clone(a.recent), a.dropped, slices.Clone(a.sources)
 }
 
 // A SourceStatus is whether a source of plans answers, and why not.
@@ -238,13 +239,6 @@ func (a *audit) heard(name string, err error, now time.Time) {
 		s.Since = now
 	}
 	s.Error = naming.Cut(err.Error(), longestError)
-}
-
-// followed returns the sources that have been heard of.
-func (a *audit) followed() []SourceStatus {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.sources)
 }
 
 // panicked books a panic, with the stack as far as it has room in a log.

@@ -2,7 +2,6 @@ package causal
 
 import (
 	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
-	"github.com/otelprof/otelprof/causal/internal/ledger"
 	"github.com/otelprof/otelprof/internal/clock"
 	"github.com/otelprof/otelprof/internal/traced"
 )
@@ -46,11 +45,6 @@ func (m *Mutex) lock(o *virtualtime.Observation) {
 		m.mu.Lock()
 		got = clock.Now()
 	}
-	m.take(o, l, at, got)
-}
-
-// take books that the goroutine has got the lock.
-func (m *Mutex) take(o *virtualtime.Observation, l *ledger.Ledger, at, got int64) {
 	o.Acquire(l, at, got, m.left.Read())
 }
 
@@ -61,7 +55,7 @@ func (m *Mutex) TryLock() bool {
 	}
 	if o := virtualtime.Current.Load(); o != nil {
 		at := clock.Now()
-		m.take(o, o.Ledger(), at, at)
+		o.Acquire(o.Ledger(), at, at, m.left.Read())
 	}
 	return true
 }

@@ -172,16 +172,6 @@ func (c *Controller) recording() RecordingStatus {
 	s := c.recorder.Status()
 	return RecordingStatus{
 		On: c.replay, Phase: string(s.Phase), Recordings: s.Recordings, Failed: s.Failed, Reason: s.Reason, Next: s.Next,
-		Last: lastRecording(s.Last),
-	}
-}
-
-func lastRecording(i *record.Info) *RecordingInfo {
-	if i == nil {
-		return nil
-	}
-	return &RecordingInfo{
-		Begun: i.Begun, Length: i.Length, Bytes: i.Bytes, Cut: i.Cut, Shared: i.Shared, Goroutines: i.Goroutines, Starting: i.Starting,
-		Stopping: i.Stopping, Stopped: i.Stopped, Analysis: i.Analysis, CPU: i.CPU,
+		Last: (*RecordingInfo)(s.Last),
 	}
 }

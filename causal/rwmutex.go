@@ -105,11 +105,6 @@ func (rw *RWMutex) rlock(o *virtualtime.Observation) {
 		rw.mu.RLock()
 		got = clock.Now()
 	}
-	rw.takeRead(o, l, at, got)
-}
-
-// takeRead books that the goroutine has got the lock for reading.
-func (rw *RWMutex) takeRead(o *virtualtime.Observation, l *ledger.Ledger, at, got int64) {
 	o.Acquire(l, at, got, rw.written.Read())
 }
 
@@ -120,7 +115,7 @@ func (rw *RWMutex) TryRLock() bool {
 	}
 	if o := virtualtime.Current.Load(); o != nil {
 		at := clock.Now()
-		rw.takeRead(o, o.Ledger(), at, at)
+		o.Acquire(o.Ledger(), at, at, rw.written.Read())
 	}
 	return true
 }

@@ -122,9 +122,8 @@ func (c *Controller) Status() Status {
 		BreakerCaps: c.Breaker,
 		Allowed:     c.Allowed,
 	}
-	s.Audit, s.AuditDropped = c.audit.latest()
+	s.Audit, s.AuditDropped, s.Sources = c.audit.latest()
 	s.Recording = c.recording()
-	s.Sources = c.audit.followed()
 	if c.plan != nil {
 		s.PlanHash = c.plan.Hash()
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,7 +82,7 @@ const (
 	Analysing Phase = "analysing"
 )
 
-// Info is what a window took.
+// Info is what a window took. It does not change.
 type Info struct {
 	Begun              time.Time
 	Length             time.Duration
@@ -89,8 +90,8 @@ type Info struct {
 	Cut, Shared        bool
 	Goroutines         int
 	Starting, Stopping time.Duration
-	Stopped            time.Duration
 	Analysis, CPU      time.Duration
+	Stopped            time.Duration
 }
 
 // NewRecorder returns a recorder that gives its windows to add, one after the other. It calls wait
@@ -179,12 +180,7 @@ func (r *Recorder) hurries() bool {
 	return (n < first || n < mostFirst && !r.enough()) && r.spent < firstCost && recent(r.looked.Load())
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
+func latest(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // due records a window, if nothing speaks against it.
 func (r *Recorder) due(ctx context.Context) {
