@@ -89,8 +89,7 @@ func (p planted) tail(t *testing.T) profile.Tail {
 	if err := c.Record(t.Context(), 1500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	tail, _ := c.Profile().TailOf(profile.Region{Scope: "shop", Name: "request"})
-	return tail
+	return tailOf(c.Profile(), "request")
 }
 
 func plantLock(_ *testing.T, tr trace.Tracer, stop <-chan struct{}, wg *sync.WaitGroup) func(context.Context) {

@@ -75,19 +75,9 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	if p.loopAt(progress) == loopOpen && p.hasLatency(progress) {
 		a.metric = MetricLatencyP50
 	}
-	place := map[question]int{}
-	for _, c := range p.Curves {
-		if c.Progress != progress || c.metric() != a.metric {
-			continue
-		}
-		i, known := place[c.question()]
-		switch {
-		case !known:
-			place[c.question()] = len(a.curves)
-			a.curves = append(a.curves, c)
-		case c.tells() > a.curves[i].tells():
-			a.curves[i] = c
-		}
+	of := slices.DeleteFunc(slices.Clone(p.Curves), func(c Curve) bool { return c.Progress != progress || c.metric() != a.metric })
+	for _, same := range grouped(of, Curve.question) {
+		a.curves = append(a.curves, slices.MaxFunc(same, func(x, y Curve) int { return cmp.Compare(x.tells(), y.tells()) }))
 	}
 	rank := func(c Curve) float64 {
 		switch {
@@ -353,11 +343,8 @@ func (a answerAt) table(out *strings.Builder) {
 		return
 	}
 	_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s%s shrinks if a region is faster by\n", oneLine(a.progress), now(a.rows[0]))
-	columns := columnsOf(a.rows)
-	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "  region\tmode\tn\t")
-	a.lines(t, columns, a.rows, func(c Curve) string {
-		return fmt.Sprintf("%s\t%s\t%d", oneLine(c.Region.Name), c.Mode, c.samples())
+	writeRows(out, "  region\tmode\tn\t", "", a.rows, func(c Curve) (before, after string) {
+		return fmt.Sprintf("%s\t%s\t%d", oneLine(c.Region.Name), c.Mode, c.samples()), ""
 	})
 }
 
@@ -390,31 +377,9 @@ func (a answerAt) latencies(out *strings.Builder) {
 		return
 	}
 	_, _ = fmt.Fprintf(out, "\nby how many %% the latency of %s shrinks if a region is faster by\n", oneLine(a.progress))
-	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "  region\tmode\tlatency\t")
-	a.lines(t, columnsOf(rows), rows, func(c Curve) string {
-		return fmt.Sprintf("%s\t%s\t%s%s", oneLine(c.Region.Name), c.Mode, strings.TrimPrefix(string(c.metric()), "latency_"), now(c))
+	writeRows(out, "  region\tmode\tlatency\t", "", rows, func(c Curve) (before, after string) {
+		return fmt.Sprintf("%s\t%s\t%s%s", oneLine(c.Region.Name), c.Mode, strings.TrimPrefix(string(c.metric()), "latency_"), now(c)), ""
 	})
-}
-
-// lines writes the rest of a table's head, and one line for each curve.
-func (a answerAt) lines(t *tabwriter.Writer, columns []float64, rows []Curve, head func(Curve) string) {
-	for _, s := range columns {
-		_, _ = fmt.Fprintf(t, "%.3g %%\t", 100*s)
-	}
-	_, _ = fmt.Fprintln(t)
-	for _, c := range rows {
-		sign := " "
-		if len(c.Disagrees) > 0 {
-			sign = "!"
-		}
-		_, _ = fmt.Fprintf(t, "%s %s\t", sign, head(c))
-		for _, s := range columns {
-			_, _ = fmt.Fprintf(t, "%s\t", c.cell(s))
-		}
-		_, _ = fmt.Fprintln(t)
-	}
-	_ = t.Flush() // a Builder takes everything
 }
 
 // now writes the time between visits or the latency with nothing changed, if that is known.
@@ -454,20 +419,13 @@ func (a answerAt) notes() []string {
 	if a.p.Recorded != nil {
 		notes = append(notes, a.p.Recorded.conditions()...)
 	}
-	var reasons []string
-	withheld := map[string][]string{}
-	for _, c := range a.curves {
-		if c.answered() {
-			continue
+	withheld := slices.DeleteFunc(slices.Clone(a.curves), Curve.answered)
+	for _, same := range grouped(withheld, Curve.whyWithheld) {
+		var names []string
+		for _, c := range same {
+			names = append(names, c.Region.Name)
 		}
-		why := c.whyWithheld()
-		if withheld[why] == nil {
-			reasons = append(reasons, why)
-		}
-		withheld[why] = append(withheld[why], c.Region.Name)
-	}
-	for _, why := range reasons {
-		notes = append(notes, fmt.Sprintf("no number for %s: %s", strings.Join(withheld[why], ", "), why))
+		notes = append(notes, fmt.Sprintf("no number for %s: %s", strings.Join(names, ", "), same[0].whyWithheld()))
 	}
 	return notes
 }

@@ -39,27 +39,15 @@ func (c Change) validate(v *validate.Errors, key string) {
 }
 
 func mergeChanges(profiles []Profile) (changes []Change) {
-	type key struct {
-		change, progress string
-		metric           Metric
-	}
-	at := map[key]int{}
-	var effects [][]Effect
-	for _, p := range profiles {
-		for _, c := range p.Changes {
-			k := key{c.Change, c.Progress, c.Metric}
-			i, known := at[k]
-			if !known {
-				i = len(changes)
-				at[k] = i
-				changes = append(changes, c)
-				effects = append(effects, nil)
-			}
-			effects[i] = append(effects[i], c.Effect)
+	all := allOf(profiles, func(p Profile) []Change { return p.Changes })
+	for _, same := range grouped(all, func(c Change) [3]string { return [...]string{c.Change, c.Progress, string(c.Metric)} }) {
+		var effects []Effect
+		for _, c := range same {
+			effects = append(effects, c.Effect)
 		}
-	}
-	for i := range changes {
-		changes[i].Effect = mergeReplayed(0, effects[i])
+		merged := same[0]
+		merged.Effect = mergeReplayed(0, effects)
+		changes = append(changes, merged)
 	}
 	return changes
 }

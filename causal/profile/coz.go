@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -50,19 +51,9 @@ func (p Profile) WriteCoz(w io.Writer) error {
 // answers returns one curve of throughput for each region and progress point: the first that
 // has a number, or the first of all.
 func (p Profile) answers() (curves []Curve) {
-	place := map[question]int{}
-	for _, c := range p.Curves {
-		if !c.ofThroughput() {
-			continue
-		}
-		i, known := place[c.question()]
-		switch {
-		case !known:
-			place[c.question()] = len(curves)
-			curves = append(curves, c)
-		case !curves[i].answered() && c.answered():
-			curves[i] = c
-		}
+	of := slices.DeleteFunc(slices.Clone(p.Curves), func(c Curve) bool { return !c.ofThroughput() })
+	for _, same := range grouped(of, Curve.question) {
+		curves = append(curves, same[max(0, slices.IndexFunc(same, Curve.answered))])
 	}
 	return curves
 }

@@ -54,7 +54,8 @@ func Merge(profiles ...Profile) Profile {
 	}
 	m.Tallies = mergeTallies(profiles)
 	m.Waiting = mergeWaiting(profiles)
-	m.Waits, m.Tails = mergeWaits(profiles), mergeTails(profiles)
+	m.Waits = MergeWaits(allOf(profiles, func(p Profile) []RegionWaits { return p.Waits }))
+	m.Tails = mergeTails(profiles)
 	m.Changes = mergeChanges(profiles)
 	m.Recorded = mergeRecorded(profiles)
 	m.Finish()
@@ -75,27 +76,40 @@ func distinct[T any](from []T, values func(T) []string) (all []string) {
 	return all
 }
 
-func mergeWaiting(profiles []Profile) (all []Waiting) {
+// allOf returns what all profiles have of one kind.
+func allOf[T any](profiles []Profile, of func(Profile) []T) (all []T) {
 	for _, p := range profiles {
-		for _, w := range p.Waiting {
-			i := slices.IndexFunc(all, func(sum Waiting) bool { return sum.Mode == w.Mode })
-			if i < 0 {
-				all = append(all, w)
-				continue
-			}
-			all[i].Attributed += w.Attributed
-			all[i].Unattributed += w.Unattributed
-		}
+		all = append(all, of(p)...)
 	}
 	return all
 }
 
-func mergeWaits(profiles []Profile) []RegionWaits {
-	all := make([][]RegionWaits, len(profiles))
-	for i, p := range profiles {
-		all[i] = p.Waits
+// grouped returns the elements with the same key together, in the order of the first of each.
+func grouped[T any, K comparable](all []T, key func(T) K) (groups [][]T) {
+	place := map[K]int{}
+	for _, x := range all {
+		i, known := place[key(x)]
+		if !known {
+			i = len(groups)
+			place[key(x)] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], x)
 	}
-	return MergeWaits(all...)
+	return groups
+}
+
+func mergeWaiting(profiles []Profile) (all []Waiting) {
+	waiting := allOf(profiles, func(p Profile) []Waiting { return p.Waiting })
+	for _, same := range grouped(waiting, func(w Waiting) Mode { return w.Mode }) {
+		sum := same[0]
+		for _, w := range same[1:] {
+			sum.Attributed += w.Attributed
+			sum.Unattributed += w.Unattributed
+		}
+		all = append(all, sum)
+	}
+	return all
 }
 
 // Answered is a question and the mode that answers it.
@@ -105,21 +119,8 @@ type answered struct {
 }
 
 func mergeCurves(profiles []Profile) (curves []Curve) {
-	place := map[answered]int{}
-	var parts [][]Curve
-	for _, p := range profiles {
-		for _, c := range p.Curves {
-			key := answered{c.question(), c.Mode}
-			i, known := place[key]
-			if !known {
-				i = len(parts)
-				place[key] = i
-				parts = append(parts, nil)
-			}
-			parts[i] = append(parts[i], c)
-		}
-	}
-	for _, same := range parts {
+	all := allOf(profiles, func(p Profile) []Curve { return p.Curves })
+	for _, same := range grouped(all, func(c Curve) answered { return answered{c.question(), c.Mode} }) {
 		first := same[0]
 		var periods []float64
 		bySpeedup := map[float64][]Effect{}

@@ -53,7 +53,7 @@ func mergeReplayed(speedup float64, effects []Effect) Effect {
 // mergeRecorded sums up what there is of recordings.
 func mergeRecorded(profiles []Profile) *Recorded {
 	var all *Recorded
-	at := map[string]int{}
+	var progress []RecordedProgress
 	for _, p := range profiles {
 		r := p.Recorded
 		if r == nil {
@@ -73,14 +73,14 @@ func mergeRecorded(profiles []Profile) *Recorded {
 		if all.Windows > 0 {
 			all.Starved += (r.Starved - all.Starved) * float64(r.Windows) / float64(all.Windows)
 		}
-		for _, x := range r.Progress {
-			i, known := at[x.Progress]
-			if !known {
-				at[x.Progress] = len(all.Progress)
-				all.Progress = append(all.Progress, x)
-				continue
-			}
-			sum := &all.Progress[i]
+		progress = append(progress, r.Progress...)
+	}
+	if all == nil {
+		return nil
+	}
+	for _, same := range grouped(progress, func(x RecordedProgress) string { return x.Progress }) {
+		sum := same[0]
+		for _, x := range same[1:] {
 			sum.Visits += x.Visits
 			sum.Windows += x.Windows
 			sum.Deviation = max(sum.Deviation, x.Deviation)
@@ -88,9 +88,8 @@ func mergeRecorded(profiles []Profile) *Recorded {
 				sum.Loop = ""
 			}
 		}
+		all.Progress = append(all.Progress, sum)
 	}
-	if all != nil {
-		slices.SortStableFunc(all.Progress, func(a, b RecordedProgress) int { return cmp.Compare(b.Visits, a.Visits) })
-	}
+	slices.SortStableFunc(all.Progress, func(a, b RecordedProgress) int { return cmp.Compare(b.Visits, a.Visits) })
 	return all
 }

@@ -38,21 +38,10 @@ func (p Profile) WriteSVG(w io.Writer) error {
 
 // panels returns the curves by metric, in their order; an empty panel if there are none.
 func (p Profile) panels() [][]Curve {
-	var panels [][]Curve
-	place := map[Metric]int{}
-	for _, c := range p.Curves {
-		i, known := place[c.Metric]
-		if !known {
-			i = len(panels)
-			place[c.Metric] = i
-			panels = append(panels, nil)
-		}
-		panels[i] = append(panels[i], c)
-	}
-	if panels == nil {
+	if len(p.Curves) == 0 {
 		return [][]Curve{nil}
 	}
-	return panels
+	return grouped(p.Curves, func(c Curve) Metric { return c.Metric })
 }
 
 func (s *svg) panel(curves []Curve) {

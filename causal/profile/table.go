@@ -43,19 +43,8 @@ func (p Profile) WriteTable(w io.Writer) error {
 }
 
 // sections returns the curves by progress point and metric, in their order.
-func (p Profile) sections() (sections [][]Curve) {
-	place := map[question]int{}
-	for _, c := range p.Curves {
-		key := question{progress: c.Progress, metric: c.Metric}
-		i, known := place[key]
-		if !known {
-			i = len(sections)
-			place[key] = i
-			sections = append(sections, nil)
-		}
-		sections[i] = append(sections[i], c)
-	}
-	return sections
+func (p Profile) sections() [][]Curve {
+	return grouped(p.Curves, func(c Curve) question { return question{progress: c.Progress, metric: c.Metric} })
 }
 
 func (p *Profile) section(out *strings.Builder, curves []Curve) {
@@ -64,39 +53,40 @@ func (p *Profile) section(out *strings.Builder, curves []Curve) {
 	if !first.ofThroughput() {
 		what = string(first.Metric) + " of"
 	}
-	now := ""
-	if first.BasePeriod > 0 {
-		now = fmt.Sprintf(" (%v)", threeDigits(first.BasePeriod))
-	}
-	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s%s shrinks if a span is faster by\n", what, oneLine(first.Progress), now)
-	columns := columnsOf(curves)
-	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(t, "  span\tmode\t")
-	for _, s := range columns {
-		_, _ = fmt.Fprintf(t, "%.3g %%\t", 100*s)
-	}
-	_, _ = fmt.Fprintln(t, "slope\tn\tverdict")
-	for _, c := range curves {
-		sign := " "
-		if len(c.Disagrees) > 0 {
-			sign = "!"
-		}
-		_, _ = fmt.Fprintf(t, "%s %s\t%s\t", sign, oneLine(c.Region.Name), c.Mode)
-		samples := 0
-		for _, e := range c.Effects {
-			samples = max(samples, e.Samples)
-		}
-		for _, s := range columns {
-			_, _ = fmt.Fprint(t, c.cell(s), "\t")
-		}
-		_, _ = fmt.Fprintf(t, "%.2f\t%d\t%s\n", c.Slope, samples, oneLine(c.sentence(p.narrower())))
-	}
-	_ = t.Flush() // a Builder takes everything
+	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s%s shrinks if a span is faster by\n", what, oneLine(first.Progress), now(first))
+	writeRows(out, "  span\tmode\t", "slope\tn\tverdict", curves, func(c Curve) (before, after string) {
+		return fmt.Sprintf("%s\t%s", oneLine(c.Region.Name), c.Mode), fmt.Sprintf("%.2f\t%d\t%s", c.Slope, c.samples(), oneLine(c.sentence(p.narrower())))
+	})
 	for _, c := range curves {
 		if worth := c.worth(what + " " + oneLine(c.Progress)); worth != "" && !c.ofItself() {
 			_, _ = fmt.Fprintln(out, worth)
 		}
 	}
+}
+
+// writeRows writes a line for each curve, with a cell for each of [columnsOf] them, and of gives
+// what stands before the cells and after. First and last are the same of the table's head.
+func writeRows(out *strings.Builder, first, last string, curves []Curve, of func(Curve) (before, after string)) {
+	columns := columnsOf(curves)
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, first)
+	for _, s := range columns {
+		_, _ = fmt.Fprintf(t, "%.3g %%\t", 100*s)
+	}
+	_, _ = fmt.Fprintln(t, last)
+	for _, c := range curves {
+		sign := " "
+		if len(c.Disagrees) > 0 {
+			sign = "!"
+		}
+		before, after := of(c)
+		_, _ = fmt.Fprintf(t, "%s %s\t", sign, before)
+		for _, s := range columns {
+			_, _ = fmt.Fprintf(t, "%s\t", c.cell(s))
+		}
+		_, _ = fmt.Fprintln(t, after)
+	}
+	_ = t.Flush() // a Builder takes everything
 }
 
 // threeDigits rounds a duration.
@@ -110,10 +100,8 @@ func threeDigits(d time.Duration) time.Duration {
 
 // cell writes the effect at a speed-up with its standard error, if there is one.
 func (c Curve) cell(speedup float64) string {
-	for _, e := range c.measured() {
-		if e.Speedup == speedup {
-			return e.withError()
-		}
+	if e, known := c.at(speedup); known {
+		return e.withError()
 	}
 	return "-"
 }

@@ -39,29 +39,12 @@ type TailPart struct {
 // mergeTails takes for each region the tail of the most requests: the slowest of several are not
 // known from their means.
 func mergeTails(profiles []Profile) (all []Tail) {
-	for _, p := range profiles {
-		for _, t := range p.Tails {
-			i := slices.IndexFunc(all, func(a Tail) bool { return a.Region == t.Region })
-			switch {
-			case i < 0:
-				all = append(all, t)
-			case t.Requests > all[i].Requests:
-				all[i] = t
-			}
-		}
+	tails := allOf(profiles, func(p Profile) []Tail { return p.Tails })
+	for _, same := range grouped(tails, func(t Tail) Region { return t.Region }) {
+		all = append(all, slices.MaxFunc(same, func(a, b Tail) int { return cmp.Compare(a.Requests, b.Requests) }))
 	}
 	slices.SortStableFunc(all, func(a, b Tail) int {
 		return cmp.Compare(time.Duration(b.Requests)*b.Typical, time.Duration(a.Requests)*a.Typical)
 	})
 	return all
-}
-
-// TailOf returns why the slowest requests of a region are slow, and false where recordings have too
-// few of them.
-func (p Profile) TailOf(r Region) (Tail, bool) {
-	i := slices.IndexFunc(p.Tails, func(t Tail) bool { return t.Region == r })
-	if i < 0 {
-		return Tail{}, false
-	}
-	return p.Tails[i], true
 }

@@ -38,22 +38,16 @@ func (t Tally) cell() Tally {
 
 // mergeTallies adds up those of the same cell, but for distributions.
 func mergeTallies(profiles []Profile) (tallies []Tally) {
-	place := map[Tally]int{}
-	for _, p := range profiles {
-		for _, t := range p.Tallies {
-			i, known := place[t.cell()]
-			if !known {
-				i = len(tallies)
-				place[t.cell()] = i
-				tallies = append(tallies, t.cell())
-			}
-			sum := &tallies[i]
+	for _, same := range grouped(allOf(profiles, func(p Profile) []Tally { return p.Tallies }), Tally.cell) {
+		sum := same[0].cell()
+		for _, t := range same {
 			sum.Visits += t.Visits
 			sum.Effective += t.Effective
 			sum.Delay += t.Delay
 			sum.Delays += t.Delays
 			sum.Own += t.Own
 		}
+		tallies = append(tallies, sum)
 	}
 	return tallies
 }

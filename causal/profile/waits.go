@@ -2,7 +2,6 @@ package profile
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
@@ -49,35 +48,27 @@ func (w Wait) like() Wait {
 }
 
 // MergeWaits sums the waits of several recordings up.
-func MergeWaits(all ...[]RegionWaits) []RegionWaits {
-	byRegion := map[Region]RegionWaits{}
-	rows := map[Region]map[Wait]Wait{}
-	for _, regions := range all {
-		for _, r := range regions {
-			sum := byRegion[r.Region]
-			sum.Region = r.Region
+func MergeWaits(all ...[]RegionWaits) (merged []RegionWaits) {
+	for _, same := range grouped(slices.Concat(all...), func(r RegionWaits) Region { return r.Region }) {
+		sum := RegionWaits{Region: same[0].Region}
+		var waits []Wait
+		for _, r := range same {
 			sum.Spans += r.Spans
 			sum.Time += r.Time
-			byRegion[r.Region] = sum
-			if rows[r.Region] == nil {
-				rows[r.Region] = map[Wait]Wait{}
-			}
-			for _, w := range r.Waits {
-				row, known := rows[r.Region][w.like()]
-				if !known {
-					row = w.like()
-				}
+			waits = append(waits, r.Waits...)
+		}
+		for _, alike := range grouped(waits, Wait.like) {
+			row := alike[0].like()
+			for _, w := range alike {
 				row.Count += w.Count
 				row.Total += w.Total
 				row.Longest = max(row.Longest, w.Longest)
-				rows[r.Region][w.like()] = row
 			}
+			sum.Waits = append(sum.Waits, row)
 		}
-	}
-	merged := slices.Collect(maps.Values(byRegion))
-	for i := range merged {
-		list := slices.SortedFunc(maps.Values(rows[merged[i].Region]), compareWaits)
-		merged[i].Waits = list[:min(len(list), mostWaits)]
+		slices.SortFunc(sum.Waits, compareWaits)
+		sum.Waits = sum.Waits[:min(len(sum.Waits), mostWaits)]
+		merged = append(merged, sum)
 	}
 	slices.SortFunc(merged, func(a, b RegionWaits) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Region.Scope, b.Region.Scope), cmp.Compare(a.Region.Name, b.Region.Name))
@@ -89,13 +80,4 @@ func MergeWaits(all ...[]RegionWaits) []RegionWaits {
 func compareWaits(a, b Wait) int {
 	return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Where, b.Where),
 		cmp.Compare(a.In.Name, b.In.Name), cmp.Compare(a.By.Name, b.By.Name), cmp.Compare(a.ByWhere, b.ByWhere), cmp.Compare(a.In.Scope, b.In.Scope), cmp.Compare(a.By.Scope, b.By.Scope))
-}
-
-// WaitsOf returns what the spans of a region waited for, and false where no recording has one.
-func (p Profile) WaitsOf(r Region) (RegionWaits, bool) {
-	i := slices.IndexFunc(p.Waits, func(w RegionWaits) bool { return w.Region == r })
-	if i < 0 {
-		return RegionWaits{}, false
-	}
-	return p.Waits[i], true
 }

@@ -23,9 +23,6 @@ func TestMergeWaits(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("merged (-want +got):\n%s", diff)
 	}
-	if got, ok := (Profile{Waits: got}).WaitsOf(stock); !ok || got.Spans != 3 {
-		t.Errorf("WaitsOf = %v, %v", got, ok)
-	}
 	var many []Wait
 	for i := range 2 * mostWaits {
 		many = append(many, row(fmt.Sprint(i), time.Duration(i+1)))
