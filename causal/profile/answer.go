@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/internal/glob"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -296,15 +296,15 @@ func (a answerAt) restsOn() string {
 	switch {
 	case mode == ModeReplay && r != nil:
 		var text strings.Builder
-		fmt.Fprintf(&text, "%s of %v together, %s", words.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond), a.simulated())
+		fmt.Fprintf(&text, "%s of %v together, %s", naming.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond), a.simulated())
 		for _, x := range r.Progress {
 			if x.Progress == a.progress {
-				fmt.Fprintf(&text, "; %s; %s", words.Count(x.Visits, "visit"), x.check(r.Windows))
+				fmt.Fprintf(&text, "; %s; %s", naming.Count(x.Visits, "visit"), x.check(r.Windows))
 			}
 		}
 		return text.String()
 	case mode.Delays():
-		return fmt.Sprintf("%s of plan %s, %v of delay inserted", words.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
+		return fmt.Sprintf("%s of plan %s, %v of delay inserted", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
 	}
 	return "nothing"
 }
@@ -312,7 +312,7 @@ func (a answerAt) restsOn() string {
 // check says how well the simulation of nothing changed meets so many windows.
 func (x RecordedProgress) check(windows int) string {
 	if missed := windows - x.Windows; missed > 0 {
-		return fmt.Sprintf("nothing changed is off by more than 3 %% in %d of %s, by %s in the median", missed, words.Count(windows, "window"), points(x.Deviation))
+		return fmt.Sprintf("nothing changed is off by more than 3 %% in %d of %s, by %s in the median", missed, naming.Count(windows, "window"), points(x.Deviation))
 	}
 	return fmt.Sprintf("nothing changed is met within %s", points(x.Deviation))
 }
@@ -320,7 +320,7 @@ func (x RecordedProgress) check(windows int) string {
 // simulated says whether what recordings say of the best region was confirmed.
 func (a answerAt) simulated() string {
 	if all := a.candidates(); len(all) > 0 && all[0].evidence() == EvidenceConfirmed {
-		return fmt.Sprintf("simulated, and confirmed by %s of plan %s", words.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
+		return fmt.Sprintf("simulated, and confirmed by %s of plan %s", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
 	}
 	return "simulated; nothing was delayed"
 }

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/words"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // WriteJSON writes the profile as one JSON object, which [Read] reads.
@@ -148,7 +148,7 @@ func (p Profile) remarks() []string {
 		notes = append(notes, "under load recordings answer within a minute, without a plan")
 	}
 	if p.Merged > 0 {
-		notes = append(notes, "merged from "+words.Count(p.Merged, "profile"))
+		notes = append(notes, "merged from "+naming.Count(p.Merged, "profile"))
 	}
 	return notes
 }
@@ -192,6 +192,6 @@ func (p Profile) title() string {
 		return "recordings, simulated; nothing is delayed"
 	}
 	return fmt.Sprintf("plan %s, %s, %s (%d rejected), %v of delay inserted",
-		cmp.Or(oneLine(p.PlanID), "unnamed"), words.Count(p.Iterations, "iteration"), words.Count(p.Experiments, "experiment"),
+		cmp.Or(oneLine(p.PlanID), "unnamed"), naming.Count(p.Iterations, "iteration"), naming.Count(p.Experiments, "experiment"),
 		p.Rejected, p.Delay.Round(time.Millisecond))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelprof/otelprof/causal/internal/words"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
@@ -114,21 +114,21 @@ func (w Withheld) String() string {
 func (w Withheld) sentence() string {
 	switch w.Code {
 	case withheldcode.Iterations:
-		return fmt.Sprintf("%s measured, %d are needed", words.Count(w.Count, "iteration"), w.Need)
+		return fmt.Sprintf("%s measured, %d are needed", naming.Count(w.Count, "iteration"), w.Need)
 	case withheldcode.StartedAs:
 		return fmt.Sprintf("spans of the region are started as %q, as others are, and what they are is known when they end: name them at their start", w.Name)
 	case withheldcode.NoSpans:
 		return "the region did not run in the experiments"
 	case withheldcode.FewSpans:
-		return fmt.Sprintf("the region ended %s in %s, %d in each are needed: make them longer by timing.experiment", times(w.Count), words.Count(w.Of, "experiment"), w.Need)
+		return fmt.Sprintf("the region ended %s in %s, %d in each are needed: make them longer by timing.experiment", times(w.Count), naming.Count(w.Of, "experiment"), w.Need)
 	case withheldcode.Elsewhere:
 		return fmt.Sprintf("the region's spans took %v of %v, and saved the program %v: its spans were not where the experiment looked for them", w.Took.Round(time.Millisecond), w.Elapsed.Round(time.Millisecond), w.Saved.Round(time.Microsecond))
 	case withheldcode.OtherPath:
 		return fmt.Sprintf("the progress point was visited by another path: %.0f %% of its visits came from other spans than without delay", 100*w.Part)
 	case withheldcode.CallsItself:
-		return fmt.Sprintf("the process has called itself over connections, %s for %s of the progress point, and what is owed does not pass along those exactly: ask recordings, which need no plan (otelprof whatif, mode replay), or give what it calls a process of its own", times(w.Count), words.Count(w.Of, "visit"))
+		return fmt.Sprintf("the process has called itself over connections, %s for %s of the progress point, and what is owed does not pass along those exactly: ask recordings, which need no plan (otelprof whatif, mode replay), or give what it calls a process of its own", times(w.Count), naming.Count(w.Of, "visit"))
 	case withheldcode.WaitsBefore:
-		return fmt.Sprintf("%d of %s from the network waited for a lock or another goroutine before their first spans began, and what they owed for the network is not paid before that: begin a span where the request is read", w.Count, words.Count(w.Of, "request"))
+		return fmt.Sprintf("%d of %s from the network waited for a lock or another goroutine before their first spans began, and what they owed for the network is not paid before that: begin a span where the request is read", w.Count, naming.Count(w.Of, "request"))
 	case withheldcode.UnknownWaits:
 		return fmt.Sprintf("in the warm-up %.0f %% of the waiting was for goroutines whose locks and channels are not recorded, since they are Go's own: build with otelprof, or use causal.Mutex, causal.Chan and the like", 100*w.Part)
 	case withheldcode.Saturated:
@@ -146,7 +146,7 @@ func (w Withheld) sentence() string {
 	case withheldcode.Unattributed:
 		return fmt.Sprintf("it is not known what ended %.0f %% of the waiting: use causal.Mutex and the like, or causal.Blocked", 100*w.Part)
 	case withheldcode.SelfCheck:
-		return fmt.Sprintf("self-check failed: of %s made from arms without any delay, %d leave out 0: measure while the load is steady, or longer by timing.experiment", words.Count(w.Of, "interval"), w.Count)
+		return fmt.Sprintf("self-check failed: of %s made from arms without any delay, %d leave out 0: measure while the load is steady, or longer by timing.experiment", naming.Count(w.Of, "interval"), w.Count)
 	case withheldcode.Bounds:
 		return "its bounds are not among the metrics"
 	}
@@ -156,12 +156,12 @@ func (w Withheld) sentence() string {
 func (w Withheld) sentenceOfReplay() string {
 	switch w.Code {
 	case withheldcode.Windows:
-		return fmt.Sprintf("%s measured, %d are needed", words.Count(w.Count, "recorded window"), w.Need)
+		return fmt.Sprintf("%s measured, %d are needed", naming.Count(w.Count, "recorded window"), w.Need)
 	case withheldcode.Deviation:
 		if w.Of == 0 { // saved by an earlier version
 			return fmt.Sprintf("simulated with nothing changed, the program is not within %.0f %% of what was recorded", 100*w.Part)
 		}
-		return fmt.Sprintf("simulated with nothing changed, %d of %s missed what was recorded by more than 3 %%, all by %.1f %% in the mean", w.Count, words.Count(w.Of, "window"), 100*w.Part)
+		return fmt.Sprintf("simulated with nothing changed, %d of %s missed what was recorded by more than 3 %%, all by %.1f %% in the mean", w.Count, naming.Count(w.Of, "window"), 100*w.Part)
 	case withheldcode.Stuck:
 		return "simulated, the program came to where nothing could go on"
 	case withheldcode.Visits:
@@ -189,16 +189,16 @@ func (w Withheld) sentenceOfReplay() string {
 func (m Measured) inWords() string {
 	var parts []string
 	if m.Elapsed > 0 {
-		parts = append(parts, fmt.Sprintf("%s of the progress point in %v", words.Count(m.Visits, "visit"), m.Elapsed.Round(time.Millisecond)))
+		parts = append(parts, fmt.Sprintf("%s of the progress point in %v", naming.Count(m.Visits, "visit"), m.Elapsed.Round(time.Millisecond)))
 	}
 	if m.Elapsed > 0 && m.Spans >= 0 {
-		parts = append(parts, words.Count(m.Spans, "span")+" of the region")
+		parts = append(parts, naming.Count(m.Spans, "span")+" of the region")
 	}
 	if m.Owed > 0 {
 		parts = append(parts, fmt.Sprintf("%v of %v delay inserted", m.Inserted.Round(time.Microsecond), m.Owed.Round(time.Microsecond)))
 	}
 	if m.Rejected > 0 {
-		parts = append(parts, words.Count(m.Rejected, "experiment")+" thrown away")
+		parts = append(parts, naming.Count(m.Rejected, "experiment")+" thrown away")
 	}
 	return strings.Join(parts, ", ")
 }

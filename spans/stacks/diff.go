@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // A functionDiff compares one function in two trees. Shares are of all time of their tree, in [0,
@@ -91,7 +93,7 @@ func (t *Tree) WriteDiff(w io.Writer, after *Tree, most int) error {
 		tree *Tree
 	}{{"before", t}, {"after", after}} {
 		total := side.tree.Total()
-		fmt.Fprintf(out, "%-7s %s, %v of processor time", side.name, plural(total.Samples, "sample"), roughly(total.Nanos))
+		fmt.Fprintf(out, "%-7s %s, %v of processor time", side.name, naming.Count(total.Samples, "sample"), roughly(total.Nanos))
 		if side.tree.TooFew() {
 			fmt.Fprintf(out, ": too few samples, shares mean little below %d", minSamples)
 		}
@@ -110,7 +112,7 @@ func (t *Tree) WriteDiff(w io.Writer, after *Tree, most int) error {
 			100*d.WholeBefore, 100*d.WholeAfter, 100*(d.WholeAfter-d.WholeBefore), d.Func)
 	}
 	if rest > 0 {
-		fmt.Fprintf(out, "%s changed less\n", plural(int64(rest), "further function"))
+		fmt.Fprintf(out, "%s changed less\n", naming.Count(int64(rest), "further function"))
 	}
 	return out.Flush()
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 const (
@@ -32,7 +34,7 @@ func (t *Tree) WriteSVG(w io.Writer, title string) error {
 	height := svgTop + svgRow*float64(v.depth) + 8
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="ui-monospace, monospace" font-size="11">`+"\n", svgWidth, height)
 	fmt.Fprintf(out, `<rect width="100%%" height="100%%" fill="#fff"/><text x="6" y="18" font-size="14">%s</text>`+"\n", escape(title))
-	note := fmt.Sprintf("%s, %v of processor time", plural(t.Total().Samples, "sample"), roughly(v.total))
+	note := fmt.Sprintf("%s, %v of processor time", naming.Count(t.Total().Samples, "sample"), roughly(v.total))
 	if t.TooFew() {
 		note += fmt.Sprintf(": too few samples, shares mean little below %d", minSamples)
 	}
@@ -64,7 +66,7 @@ func (v *svgVisitor) enter(n Node) bool {
 	y := svgTop + svgRow*float64(n.Depth)
 	fmt.Fprintf(&v.boxes, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%g" rx="1.5" fill="%s" stroke="#fff" stroke-width="0.6"/>`,
 		escape(fmt.Sprintf("%s %s: %s, self %s, %s", n.Func, n.place(), strings.TrimSpace(percent(width/svgWidth)),
-			strings.TrimSpace(percent(float64(n.AsLeaf.Nanos)/float64(v.total))), plural(n.Whole.Samples, "sample"))),
+			strings.TrimSpace(percent(float64(n.AsLeaf.Nanos)/float64(v.total))), naming.Count(n.Whole.Samples, "sample"))),
 		x, y, width, svgRow-1, svgColor(n.Func))
 	if label := fit(n.Func, int((width-6)/svgChar)); label != "" {
 		fmt.Fprintf(&v.boxes, `<text x="%.1f" y="%.1f">%s</text>`, x+3, y+12.5, escape(label))

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // TextOptions set how [Tree.WriteText] writes. The zero value writes everything, without colors.
@@ -28,12 +30,12 @@ func (t *Tree) WriteText(w io.Writer, o TextOptions) error {
 		fmt.Fprintln(out, o.Title)
 	}
 	total := t.Total()
-	fmt.Fprintf(out, "%s, %v of processor time, %s\n", plural(total.Samples, "sample"), roughly(total.Nanos), plural(int64(t.Len()), "node"))
+	fmt.Fprintf(out, "%s, %v of processor time, %s\n", naming.Count(total.Samples, "sample"), roughly(total.Nanos), naming.Count(int64(t.Len()), "node"))
 	if t.TooFew() {
 		fmt.Fprintf(out, "too few samples: %d, shares mean little below %d\n", total.Samples, minSamples)
 	}
 	if n := t.folded.Samples; n > 0 {
-		fmt.Fprintf(out, "%s cut short: the tree was full\n", plural(n, "stack"))
+		fmt.Fprintf(out, "%s cut short: the tree was full\n", naming.Count(n, "stack"))
 	}
 	if total.Nanos > 0 {
 		fmt.Fprint(out, "\n  whole   self\n")
@@ -116,7 +118,7 @@ func (v *textVisitor) rest(depth int) {
 		branch = ""
 	}
 	fmt.Fprintln(v.out, v.dim(fmt.Sprintf("%s %s  %s%s… %s below %s", percent(v.share(v.small.Nanos)), percent(-1),
-		strings.Join(v.bars, ""), branch, plural(int64(v.n), "call"), strings.TrimSpace(percent(v.o.MinShare)))))
+		strings.Join(v.bars, ""), branch, naming.Count(int64(v.n), "call"), strings.TrimSpace(percent(v.o.MinShare)))))
 	v.n, v.small = 0, Weight{}
 }
 
@@ -150,13 +152,6 @@ func percent(share float64) string {
 		return strings.Repeat(" ", 7)
 	}
 	return fmt.Sprintf("%5.1f %%", 100*share)
-}
-
-func plural(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.FormatInt(n, 10) + " " + noun
 }
 
 // roughly writes nanoseconds with three digits or so.

@@ -10,8 +10,8 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/engine/experiment"
 	"github.com/otelprof/otelprof/causal/internal/engine/virtualtime"
 	"github.com/otelprof/otelprof/causal/internal/ledger"
-	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/internal/clock"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/spans"
 )
@@ -121,7 +121,7 @@ func (v *Overlap) Look(e *experiment.Experiment) {
 	e.Residual = time.Duration(e.Counts.Left / max(1, e.Counts.Pays))
 	delays, unable := v.Inserted.Load(), v.unable.Load()
 	if e.Spoiled == "" && e.Counts.Lost > 0 {
-		e.Spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", words.Count(int(e.Counts.Lost), "goroutine"), virtualtime.MostLedgers)
+		e.Spoiled = fmt.Sprintf("what %s did could not be booked: more than %d goroutines with spans, or spans of the region that never end", naming.Count(int(e.Counts.Lost), "goroutine"), virtualtime.MostLedgers)
 	}
 	if e.Spoiled == "" && float64(unable) > maxUnable*float64(delays+unable) {
 		e.Spoiled = fmt.Sprintf("processors were short: %d of %d delays could not be inserted", unable, delays+unable)

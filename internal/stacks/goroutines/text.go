@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
@@ -16,7 +17,7 @@ import (
 // left out; 0 and 1 leave out none.
 func (d *Dump) WriteText(w io.Writer, least int) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n", plural(d.Count, "goroutine"))
+	fmt.Fprintf(out, "%s\n", naming.Count(d.Count, "goroutine"))
 	for _, g := range d.Groups {
 		if g.Count < least {
 			continue
@@ -32,14 +33,7 @@ func longest(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", one for %s", plural(int(d/time.Minute), "minute"))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return fmt.Sprintf(", one for %s", naming.Count(int(d/time.Minute), "minute"))
 }
 
 // textVisitor writes the calls of a tree.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine/admission"
-	"github.com/otelprof/otelprof/causal/internal/words"
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -133,7 +133,7 @@ func (c SelfCheck) withheld() profile.Withheld {
 // doubts are what a reader of the number should know.
 func (v Evidence) doubts() (doubts []string) {
 	if v.rejected > 0 {
-		doubts = append(doubts, words.Count(v.rejected, "experiment")+" thrown away")
+		doubts = append(doubts, naming.Count(v.rejected, "experiment")+" thrown away")
 	}
 	return doubts
 }
