@@ -120,11 +120,7 @@ func (p *Profiler) publish(c config) (spans.Hook, error) {
 	if !c.processContext {
 		return nil, nil
 	}
-	var options []processcontext.Option
-	if c.labels {
-		options = append(options, processcontext.WithPprofLabels())
-	}
-	published, err := processcontext.Publish(c.resource, options...)
+	published, err := processcontext.Publish(c.resource, c.labels)
 	if err != nil {
 		leftOut(c, "process context", err)
 		return nil, nil

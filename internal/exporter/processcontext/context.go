@@ -30,21 +30,6 @@ const (
 	pprofLabels      = "go_pprof_labels_v1"
 )
 
-// An Option sets what [Publish] publishes beside the resource.
-type Option interface{ apply(config) config }
-
-type optionFunc func(config) config
-
-func (f optionFunc) apply(c config) config { return f(c) }
-
-type config struct{ pprofLabels bool }
-
-// WithPprofLabels says that goroutines have the labels trace_id and span_id of package
-// runtime/pprof while they are in a sampled span. Default: no labels are announced.
-func WithPprofLabels() Option {
-	return optionFunc(func(c config) config { c.pprofLabels = true; return c })
-}
-
 // A Context is published until Close.
 type Context struct {
 	once    sync.Once
@@ -58,15 +43,13 @@ var published struct {
 	is bool
 }
 
-// Publish publishes the resource; nil stands for an empty one. Any goroutine may call it. The error
-// wraps [ErrNotSupported] or [ErrPublished], or says which step the kernel refused; nothing is left
-// behind then. The attributes must have 64 KiB at most, encoded.
-func Publish(r *resource.Resource, opts ...Option) (*Context, error) {
-	var c config
-	for _, o := range opts {
-		c = o.apply(c)
-	}
-	payload, err := encode(r, c)
+// Publish publishes the resource; nil stands for an empty one. Labeled says that goroutines have
+// the labels trace_id and span_id of package runtime/pprof while they are in a sampled span. Any
+// goroutine may call it. The error wraps [ErrNotSupported] or [ErrPublished], or says which step
+// the kernel refused; nothing is left behind then. The attributes must have 64 KiB at most,
+// encoded.
+func Publish(r *resource.Resource, labeled bool) (*Context, error) {
+	payload, err := encode(r, labeled)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +84,14 @@ const (
 )
 
 // encode returns a ProcessContext of opentelemetry.proto.processcontext.v1development.
-func encode(r *resource.Resource, c config) ([]byte, error) {
+func encode(r *resource.Resource, labeled bool) ([]byte, error) {
 	in, err := proto.Marshal(&resourcepb.Resource{Attributes: otlppb.KeyValues(r.Attributes())})
 	if err != nil {
 		return nil, fmt.Errorf("processcontext: resource: %w", err)
 	}
 	payload := protowire.AppendTag(nil, resourceField, protowire.BytesType)
 	payload = protowire.AppendBytes(payload, in)
-	if c.pprofLabels {
+	if labeled {
 		in, err := proto.Marshal(otlppb.KeyValue(schemaVersionKey, otlppb.String(pprofLabels)))
 		if err != nil {
 			return nil, fmt.Errorf("processcontext: attributes: %w", err)

@@ -102,14 +102,14 @@ func TestPublish(t *testing.T) {
 	r := resource.NewSchemaless(attribute.String("service.name", "shop"), attribute.String("bad\xff", "\xfe"))
 	want := map[string]string{"service.name": "shop", "bad\uFFFD": "\uFFFD"}
 	for range 3 { // again, after it was closed
-		c, err := Publish(r)
+		c, err := Publish(r, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, read(t, "self")); diff != "" {
 			t.Errorf("context (-want +got):\n%s", diff)
 		}
-		if _, err := Publish(r); !errors.Is(err, ErrPublished) {
+		if _, err := Publish(r, false); !errors.Is(err, ErrPublished) {
 			t.Errorf("second Publish: %v, want ErrPublished", err)
 		}
 		if err := errors.Join(c.Close(), c.Close()); err != nil {
@@ -122,7 +122,7 @@ func TestPublish(t *testing.T) {
 }
 
 func TestPublishLabels(t *testing.T) {
-	c, err := Publish(nil, WithPprofLabels())
+	c, err := Publish(nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestPublishLabels(t *testing.T) {
 
 // Another library may have been first: there must not be two.
 func TestPublishedByAnother(t *testing.T) {
-	payload, err := encode(nil, config{})
+	payload, err := encode(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestPublishedByAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Publish(nil); !errors.Is(err, ErrPublished) {
+	if _, err := Publish(nil, false); !errors.Is(err, ErrPublished) {
 		t.Errorf("Publish: %v, want ErrPublished", err)
 	}
 	if err := other.close(); err != nil {
@@ -152,11 +152,11 @@ func TestPublishedByAnother(t *testing.T) {
 
 func TestPublishRefuses(t *testing.T) {
 	big := resource.NewSchemaless(attribute.String("big", strings.Repeat("x", maxPayload)))
-	if _, err := Publish(big); err == nil || !strings.Contains(err.Error(), "must have at most 65536") {
+	if _, err := Publish(big, false); err == nil || !strings.Contains(err.Error(), "must have at most 65536") {
 		t.Errorf("Publish of 64 KiB and more: %v, want the limit", err)
 	}
 	almost := resource.NewSchemaless(attribute.String("big", strings.Repeat("x", maxPayload-100)))
-	c, err := Publish(almost)
+	c, err := Publish(almost, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestPublishRefuses(t *testing.T) {
 
 // A child does not have it: its resource is another.
 func TestChildrenDoNotInherit(t *testing.T) {
-	c, err := Publish(nil)
+	c, err := Publish(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func BenchmarkPublish(b *testing.B) {
 	r := resource.NewSchemaless(attribute.String("service.name", "shop"))
 	b.ReportAllocs()
 	for b.Loop() {
-		c, err := Publish(r)
+		c, err := Publish(r, false)
 		if err != nil {
 			b.Fatal(err)
 		}

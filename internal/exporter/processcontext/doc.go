@@ -3,14 +3,14 @@
 // profilers such as the OpenTelemetry eBPF profiler look for, so that what they record has the
 // service's name and instance as its traces have.
 //
-//	c, err := processcontext.Publish(res, processcontext.WithPprofLabels())
+//	c, err := processcontext.Publish(res, true)
 //	if err != nil {
 //		return err
 //	}
 //	defer c.Close()
 //
-// [WithPprofLabels] also says that goroutines have their trace and span as pprof labels, which is
-// so with stacks.WithSpanLabels.
+// It also says whether goroutines have their trace and span as pprof labels, which is so with
+// stacks.WithSpanLabels.
 //
 // # Who can read it
 //
