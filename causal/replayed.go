@@ -58,7 +58,7 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	if err := trace.Contain(func() {
 		r.keptWaits.add(w, offwake.Read(rec))
 		rec.Ran(trace.Machine(w.Load))
-		windows = rec.Split(windowsIn(rec))
+		windows = rec.Split(max(1, min(replay.Visits(rec)/leastIn, mostWindows)))
 	}); err != nil {
 		return err
 	}
@@ -86,8 +86,6 @@ const (
 	mostWindows = 3
 	leastIn     = 100
 )
-
-func windowsIn(rec *trace.Recording) int { return max(1, min(replay.Visits(rec)/leastIn, mostWindows)) }
 
 const (
 	// narrow is how wide an interval is that more recordings are not needed for, and shrinks by

@@ -31,9 +31,9 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := r.URL.Query()
-	samples := query.Get("samples")
-	if samples != "" && samples != "0" && samples != "1" {
-		writeError(w, http.StatusBadRequest, "samples %q: must be 0 or 1", samples)
+	samples, err := isSet(query, "samples")
+	if err != nil {
+		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
 	format := query.Get("format")
@@ -49,7 +49,6 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "of %q: must be absent, or fleet where the viewer has a Prometheus", of)
 		return
 	default:
-		var err error
 		if p, err = h.fleetProfile(r.Context()); err != nil {
 			writeError(w, http.StatusBadGateway, "Prometheus: %v", err)
 			return
@@ -61,7 +60,7 @@ func (h *Handler) causalProfile(w http.ResponseWriter, r *http.Request) {
 	case "svg":
 		render(w, "profile.svg", "image/svg+xml", func(w io.Writer) error { return p.WriteSVG(w) })
 	default:
-		if samples != "1" {
+		if !samples {
 			p = withoutSamples(p)
 		}
 		if p.Curves == nil {

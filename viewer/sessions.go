@@ -180,19 +180,11 @@ func sessionsQuery(v url.Values) (q spans.Query, whole bool, err error) {
 		}
 		q.MinDuration = time.Duration(ms * float64(time.Millisecond))
 	}
-	switch s := v.Get("errors"); s {
-	case "", "0":
-	case "1":
-		q.ErrorsOnly = true
-	default:
-		return q, false, fmt.Errorf("errors %q: must be 0 or 1", s)
+	if q.ErrorsOnly, err = isSet(v, "errors"); err != nil {
+		return q, false, err
 	}
-	switch s := v.Get("whole"); s {
-	case "", "0":
-	case "1":
-		whole = true
-	default:
-		return q, false, fmt.Errorf("whole %q: must be 0 or 1", s)
+	if whole, err = isSet(v, "whole"); err != nil {
+		return q, false, err
 	}
 	switch s := v.Get("sort"); s {
 	case "", "newest":

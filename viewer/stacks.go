@@ -184,14 +184,18 @@ func stacksQuery(v url.Values) (stacksRequest, error) {
 		}
 		q.last = time.Duration(n) * time.Second
 	}
-	switch s := v.Get("lines"); s {
-	case "", "0":
-	case "1":
-		q.lines = true
-	default:
-		return q, fmt.Errorf("lines %q: must be 0 or 1", s)
+	var err error
+	q.lines, err = isSet(v, "lines")
+	return q, err
+}
+
+// isSet reads a parameter that is 1, 0 or not there.
+func isSet(v url.Values, key string) (bool, error) {
+	s := v.Get(key)
+	if s != "" && s != "0" && s != "1" {
+		return false, fmt.Errorf("%s %q: must be 0 or 1", key, s)
 	}
-	return q, nil
+	return s == "1", nil
 }
 
 // render answers with a file.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -79,10 +78,8 @@ func (p *Plan) mostSelected() (n int) {
 // validateBooks refuses what a plan's experiments would cost in the process.
 func (p *Plan) validateBooks(v *validate.Errors, now time.Time) {
 	bytes, core := p.Books(now)
-	v.That(bytes <= mostBooks, "timing", nil, "experiments of %v each until expires_at %s would take %s: must be at most %d MiB: longer ones, an earlier end, or fewer progress points and quantiles take less",
-		time.Duration(p.Timing.Experiment+p.Timing.Cooloff), p.ExpiresAt.Format(time.RFC3339), mebibytes(bytes), mostBooks>>20)
+	v.That(bytes <= mostBooks, "timing", nil, "experiments of %v each until expires_at %s would take %.0f MiB: must be at most %d MiB: longer ones, an earlier end, or fewer progress points and quantiles take less",
+		time.Duration(p.Timing.Experiment+p.Timing.Cooloff), p.ExpiresAt.Format(time.RFC3339), bytes/(1<<20), mostBooks>>20)
 	v.That(core <= mostBooksCore, "timing", nil, "to judge experiments of %v each would take %.3g %% of a core: must be at most %g %%: longer ones, or fewer progress points and quantiles, take less",
 		time.Duration(p.Timing.Experiment+p.Timing.Cooloff), 100*core, 100*mostBooksCore)
 }
-
-func mebibytes(bytes float64) string { return fmt.Sprintf("%.0f MiB", bytes/(1<<20)) }

@@ -123,13 +123,11 @@ func (run *Run) quantiles(recorded []*otelhdr.Snapshot) [][]float64 {
 		}
 		_, at := p.Metrics()
 		for _, percent := range at {
-			all[point] = append(all[point], quantile(recorded[point], percent))
+			all[point] = append(all[point], float64(recorded[point].Percentile(percent)))
 		}
 	}
 	return all
 }
-
-func quantile(s *otelhdr.Snapshot, percent float64) float64 { return float64(s.Percentile(percent)) }
 
 // recorded is what came between two readings, by progress point; nil for those that have no
 // latency.

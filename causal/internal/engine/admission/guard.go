@@ -43,14 +43,11 @@ func NewGuard(p *plan.Plan, expires time.Time, limits plan.Limits, processors in
 		opensMono:   now.Add(p.NotBefore.Sub(now)),
 		expiresWall: expires.Round(0),
 		expiresMono: now.Add(expires.Sub(now)),
-		Wall:        wallClock,
+		Wall:        func(t time.Time) time.Time { return t.Round(0) },
 		began:       now,
 		Duty:        NewDuty(DutyRate(limits.Duty, processors), time.Duration(limits.PerSpan), now),
 	}
 }
-
-// wallClock strips the monotonic reading, so that comparisons are by the wall clock.
-func wallClock(t time.Time) time.Time { return t.Round(0) }
 
 // Early reports whether the plan's window has not begun.
 func (g *Guard) Early(now time.Time) bool {
