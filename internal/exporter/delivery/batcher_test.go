@@ -239,14 +239,14 @@ func TestBatcherShutdownAlwaysCancels(t *testing.T) {
 		<-inFlight
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			for !b.queue.stopped.Load() {
+			for !b.stopped.Load() {
 				runtime.Gosched()
 			}
 			cancel()
 		}()
 		_ = b.Shutdown(ctx)
 		select {
-		case <-b.queue.done:
+		case <-b.done:
 		case <-time.After(5 * time.Second):
 			t.Fatalf("round %d: the export goes on after Shutdown", i)
 		}

@@ -205,7 +205,7 @@ func TestBatcherBoundsBytes(t *testing.T) {
 		for range 1000 {
 			b.OnEnd(large)
 		}
-		if held := b.queue.held.Load(); held > maxQueuedBytes {
+		if held := b.held.Load(); held > maxQueuedBytes {
 			t.Errorf("%d bytes held, want at most %d", held, maxQueuedBytes)
 		}
 		close(hang)
@@ -219,7 +219,7 @@ func TestBatcherBoundsBytes(t *testing.T) {
 		if largest > 2 {
 			t.Errorf("%d spans of 1 MiB in one export, want at most 2", largest)
 		}
-		if held := b.queue.held.Load(); held != 0 {
+		if held := b.held.Load(); held != 0 {
 			t.Errorf("%d bytes held in the end, want none", held)
 		}
 	})
