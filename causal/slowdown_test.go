@@ -61,8 +61,8 @@ func TestSlowdownWithinPerTrace(t *testing.T) {
 	})
 }
 
-// The limits take what has passed by the clock, for what others had of the processor is no less of a
-// delay.
+// The limits take what has passed by the clock, for what others had of the processor is no less of
+// a delay.
 func TestLimitsTakeWhatPasses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, wide, nil)

@@ -119,8 +119,8 @@ import (
 `
 
 // TestOtelc builds a service without a line of OpenTelemetry by otelc itself, out of the clone of
-// open-telemetry/opentelemetry-go-compile-instrumentation that OTELC names. Its page has the service's
-// requests, and not its own.
+// open-telemetry/opentelemetry-go-compile-instrumentation that OTELC names. Its page has the
+// service's requests, and not its own.
 func TestOtelc(t *testing.T) {
 	clone := os.Getenv("OTELC")
 	if clone == "" {

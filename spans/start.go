@@ -64,14 +64,20 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	r.recorded = recording != nil
 	r.unsampled = recording == nil && t.followsUnsampled
 	if parent == nil {
-		if remote := above.SpanContext(); remote.IsRemote() && remote.TraceID() == span.SpanContext().TraceID() {
-			r.remote = remote.SpanID()
-		}
+		r.remote = remoteParent(above.SpanContext(), span.SpanContext())
 	}
 	if root {
 		session.begin(ctx, t.provider, r)
 	}
 	return t.begin(ctx, next, name, opts, wrapped, r)
+}
+
+// remoteParent returns the span above, where it is another process's and of the same trace.
+func remoteParent(above, span trace.SpanContext) (id trace.SpanID) {
+	if above.IsRemote() && above.TraceID() == span.TraceID() {
+		id = above.SpanID()
+	}
+	return id
 }
 
 // isOwn reports whether a span is that of our own requests.

@@ -95,9 +95,9 @@ func TestFleetServices(t *testing.T) {
 		if curve.Metric != profile.MetricThroughput {
 			continue
 		}
-		// The processes' own profiles have no leverage as exact as that: one of them is gone, and with it
-		// its part of what was selected. A cart waits for what is selected, and two clients look at
-		// carts side by side.
+		// The processes' own profiles have no leverage as exact as that: one of them is gone, and
+		// with it its part of what was selected. A cart waits for what is selected, and two clients
+		// look at carts side by side.
 		leverage, stdErr, known := curve.Leverage()
 		if !known || math.Abs(leverage-0.5) > max(0.05, 3*stdErr) {
 			t.Errorf("leverage %.3f ±%.3f, known: %v: want 0.5; of %+v", leverage, stdErr, known, curve)
@@ -110,7 +110,8 @@ func TestFleetServices(t *testing.T) {
 				}
 				off := 10 * math.Abs(x.Elasticity-s.Elasticity) // percentage points at 10 % faster
 				figures += fmt.Sprintf("; by %g elasticity %.3f, from metrics %.3f", s.Level, x.Elasticity, s.Elasticity)
-				// Metrics have no epochs of their own: which placebos stand beside which holds differs.
+				// Metrics have no epochs of their own: which placebos stand beside which holds
+				// differs.
 				if chance := 2 * 10 * math.Hypot(x.StdErr, s.StdErr); off > max(0.5, chance) {
 					t.Errorf("level %g: elasticity %.3f by the processes, %.3f by their metrics: more than .5 points apart, and than %.1f by chance", s.Level, x.Elasticity, s.Elasticity, chance)
 				}

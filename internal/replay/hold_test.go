@@ -88,8 +88,8 @@ func TestOwnTimes(t *testing.T) {
 	}
 }
 
-// TestOwnTimesOfSpansThatEndElsewhere has one goroutine begin a span and work for it, and another one
-// end it, while the first does something else.
+// TestOwnTimesOfSpansThatEndElsewhere has one goroutine begin a span and work for it, and another
+// one end it, while the first does something else.
 func TestOwnTimesOfSpansThatEndElsewhere(t *testing.T) {
 	b := trace.NewRecorder(0, 2)
 	b.Running(0, 1)

@@ -23,14 +23,15 @@ type foreign struct {
 // on is what the clock shows at a time of the first process.
 func (f *foreign) on(at int64) int64 { return at + f.offset + int64(math.Round(f.drift*float64(at))) }
 
-// twoServices record clients of one process who render for 2 ms, and then ask a service of another one,
-// which selects for 4 ms. Each has a goroutine and a connection in either. Goroutines have the same
-// numbers in both, and call stacks, as in two processes of one binary.
+// twoServices record clients of one process who render for 2 ms, and then ask a service of another
+// one, which selects for 4 ms. Each has a goroutine and a connection in either. Goroutines have the
+// same numbers in both, and call stacks, as in two processes of one binary.
 type twoServices struct {
 	shop, stock foreign
 	all         script
 	ids         uint64
-	// There is which of the requests come before the service is done with the one before; 0 for none.
+	// There is which of the requests come before the service is done with the one before; 0 for
+	// none.
 	there, asked, watchers int64
 	// computing is for how long the service computes when it has selected, ns.
 	computing int64
@@ -91,9 +92,9 @@ func (a *twoServices) span(p *foreign, at, until, g int64, name string, parent, 
 	return id
 }
 
-// served has a goroutine of the service begin with a request, and end it when that is answered and it
-// has nothing to do any more. A watcher of the connection is started for each, and ends with it, as
-// in net/http.
+// served has a goroutine of the service begin with a request, and end it when that is answered and
+// it has nothing to do any more. A watcher of the connection is started for each, and ends with it,
+// as in net/http.
 func (a *twoServices) served(from, answered, idle, g int64) {
 	const siteWatch, siteEnd = 4, 5
 	p := &a.stock

@@ -181,8 +181,8 @@ func (w *window) scale(q question, from, to int, s sharing) {
 		if least := max(0, 1-s.serial*float64(from)); least < known {
 			lower(&x.least, least)
 		}
-		// What is computed takes from/to of its time at best, and has processors that others had. It
-		// is as much of the period as processors are busy.
+		// What is computed takes from/to of its time at best, and has processors that others had.
+		// It is as much of the period as processors are busy.
 		most := s.busy*(1-float64(from)/float64(to)) + s.others
 		if s.serial < 1 || s.waits == 0 { // else goroutines have locks in the order in which they had the processor
 			most = min(most, known+s.waits)

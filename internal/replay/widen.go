@@ -78,8 +78,8 @@ func bounds(s *doubt.Stampede, q question, reduction float64) (less, more float6
 	return less, more
 }
 
-// moreOften returns by how much the reduction may be less where requests become slower, and share of
-// their time is work per time. A goroutine does it where it did it in the recording, once for so
+// moreOften returns by how much the reduction may be less where requests become slower, and share
+// of their time is work per time. A goroutine does it where it did it in the recording, once for so
 // many requests, and not more often, as it would. Of rounds of 100 ms and loads of 40 ms a load is
 // for 25 requests of 4 ms, and for 20 of 5 ms: each has 2 ms of it, and not 1.6. TestPerTime holds
 // it.

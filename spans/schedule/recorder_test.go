@@ -223,8 +223,8 @@ func TestSelfIsWithoutWhatIsAbove(t *testing.T) {
 	}
 }
 
-// What goroutines do that a region has started is the region's: its waits for them are its own time,
-// and others wait for it where these hold something.
+// What goroutines do that a region has started is the region's: its waits for them are its own
+// time, and others wait for it where these hold something.
 func TestHelped(t *testing.T) {
 	r, tr := recording(t)
 	const wait = 50 * time.Millisecond

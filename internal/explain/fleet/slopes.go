@@ -121,7 +121,8 @@ func pseudoValues(blocks []block, held stats.Contrast, of func(stats.Contrast) f
 type history map[float64]*counts
 
 // rises are what was added between two moments, by the later one. A counter that falls has begun
-// anew, but for what was asked for at no moment: that is older than the last one, by a scrape or two.
+// anew, but for what was asked for at no moment: that is older than the last one, by a scrape or
+// two.
 func (h history) rises() map[float64]counts {
 	rises, last := map[float64]counts{}, counts{}
 	for _, at := range slices.Sorted(maps.Keys(h)) {

@@ -135,8 +135,8 @@ func TestPrometheusIsAskedByPages(t *testing.T) {
 	}
 }
 
-// Whether spans of a region wait inside is what the instance says that has them. Where none does, an
-// answer is a bound.
+// Whether spans of a region wait inside is what the instance says that has them. Where none does,
+// an answer is a bound.
 func TestPrometheusWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -106,7 +106,8 @@ func NewLogExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*deli
 	return delivery.WrapLogs(utf8Logs{inner, pipe{client, m}}, m), nil
 }
 
-// grpcOptions are what exporters over gRPC are given of the endpoint, in the options of each signal.
+// grpcOptions are what exporters over gRPC are given of the endpoint, in the options of each
+// signal.
 func grpcOptions[O any](p Pipeline, t transport, url, name func(string) O, plain func() O) []O {
 	o := []O{url(p.target)}
 	if !p.isURL() {

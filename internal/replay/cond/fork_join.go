@@ -92,8 +92,8 @@ func Gather(p *model.Program) {
 // waited for; were the constant larger, the replay would wait for that work, too.
 const lastSteps = 100_000
 
-// isJoin reports whether goroutines wait for a WaitGroup at a site. The runtime's semaphore is above
-// Wait in the stack (runtime_SemacquireWaitGroup), so that a few frames are looked at.
+// isJoin reports whether goroutines wait for a WaitGroup at a site. The runtime's semaphore is
+// above Wait in the stack (runtime_SemacquireWaitGroup), so that a few frames are looked at.
 func isJoin(s trace.Site) bool {
 	return slices.ContainsFunc(s.Frames[:min(4, len(s.Frames))], func(f trace.Frame) bool { return strings.HasPrefix(f.Func, "sync.(*WaitGroup).Wait") })
 }

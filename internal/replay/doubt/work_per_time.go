@@ -91,8 +91,8 @@ func (w *Occasional) alone() bool {
 // rate, or begin so long after it was over; how many join then depends on how long it takes.
 //
 // Base is the replay of p with nothing changed; what is returned is that of the returned program.
-// Programs with work per time that miss the recording by more than MaxDeviation are dropped. Share is
-// which part of the rounds' time work takes that is or may be done per time.
+// Programs with work per time that miss the recording by more than MaxDeviation are dropped. Share
+// is which part of the rounds' time work takes that is or may be done per time.
 func BothWays(p *model.Program, base sim.Outcome, work []Occasional) (answers *model.Program, _ sim.Outcome, others []Alternative, share float64) {
 	work, sure := perTime(p, work)
 	if len(work) == 0 {

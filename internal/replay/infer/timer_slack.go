@@ -39,8 +39,8 @@ func tardiness(p *model.Program) int64 {
 	})
 	var sum, n int64
 	for _, o := range p.All() {
-		// Timers run on any goroutine, which may stand in the trace as the waker: then the wait is a
-		// token's.
+		// Timers run on any goroutine, which may stand in the trace as the waker: then the wait is
+		// a token's.
 		if (o.Kind == model.OpOut || o.Kind == model.OpWait) && AskedBySampler <= o.D && o.D <= AskedBySampler+cond.MostLate && sampler[o.Site] {
 			sum, n = sum+o.D-AskedBySampler, n+1
 		}

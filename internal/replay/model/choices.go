@@ -76,8 +76,8 @@ type OutcomeKey struct {
 // from trace.None, which is -1 and the outcome of a timer.
 const Fresh = -2
 
-// Closes returns the spans that end on a goroutine. Others that it begins are open on it for as long
-// as is not known: one that hands requests on would have more of them from each to the next.
+// Closes returns the spans that end on a goroutine. Others that it begins are open on it for as
+// long as is not known: one that hands requests on would have more of them from each to the next.
 func (l *List) Closes() map[int32]bool {
 	all := map[int32]bool{}
 	for k := range l.Ops {

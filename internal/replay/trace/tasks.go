@@ -17,7 +17,8 @@ import (
 // that of its region, or one that spans began with, which is the task's where a span is renamed.
 // Whether such a span is progress shows in its parents. A task beside a region of runtime/trace of
 // the same name stays: such a region is no progress by itself. Tasks has the numbers of points that
-// are tasks' ends; points are numbered anew, and events changed in place. TestTasksOfSpans holds it.
+// are tasks' ends; points are numbered anew, and events changed in place. TestTasksOfSpans holds
+// it.
 func (r *Recording) DropTasks(tasks map[int32]bool, began map[string]bool) {
 	spans := map[string]bool{}
 	maps.Copy(spans, began)

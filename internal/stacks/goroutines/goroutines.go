@@ -44,9 +44,9 @@ type Group struct {
 const (
 	// maxLine is the longest line that is read.
 	maxLine = 1 << 20
-	// maxReasons is how many reasons have a group each, of a kilobyte at least: the runtime has some
-	// fifty. maxCallsRead is how many calls of a goroutine are kept, the innermost: it writes a
-	// hundred.
+	// maxReasons is how many reasons have a group each, of a kilobyte at least: the runtime has
+	// some fifty. maxCallsRead is how many calls of a goroutine are kept, the innermost: it writes
+	// a hundred.
 	maxReasons   = 1000
 	maxCallsRead = 1 << 14
 )

@@ -129,8 +129,8 @@ func TestBreakerMinSamples(t *testing.T) {
 	}
 }
 
-// Where what the delays do goes on in the placebos, from the first one, it opens all the same: roots
-// that take five times as long, or of which a fifth fails.
+// Where what the delays do goes on in the placebos, from the first one, it opens all the same:
+// roots that take five times as long, or of which a fifth fails.
 func TestBreakerOpensWherePlacebosAreAlike(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes  time.Duration

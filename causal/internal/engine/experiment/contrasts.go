@@ -10,8 +10,9 @@ import (
 // A Contrast is an arm and the placebos next to it.
 type Contrast struct {
 	comparison
-	// Own is what the region did in an arm, and taken what it was held for more than in the placebos,
-	// for each visit of the arm, times its visits: as the period does, a window counts by these.
+	// Own is what the region did in an arm, and taken what it was held for more than in the
+	// placebos, for each visit of the arm, times its visits: as the period does, a window counts by
+	// these.
 	Own, taken float64
 	Arms       float64
 	// shrunk is by how much shorter the region's spans were in an arm, and held what was taken

@@ -49,8 +49,8 @@ func TestElasticityOfTotals(t *testing.T) {
 	}
 }
 
-// Where limits leave less of a delay while there is more load, a window counts by its visits on both
-// sides of the quotient.
+// Where limits leave less of a delay while there is more load, a window counts by its visits on
+// both sides of the quotient.
 func TestElasticityUnderLoad(t *testing.T) {
 	zero, slow := Arm{0, 0}, Arm{0.1, 0}
 	var all []Step
@@ -186,8 +186,8 @@ func TestPartOfDelaysNearDeadlines(t *testing.T) {
 	}
 }
 
-// Where the region is slower by a tenth it has a fifth fewer spans for each visit; placebos of other
-// regions say nothing of that.
+// Where the region is slower by a tenth it has a fifth fewer spans for each visit; placebos of
+// other regions say nothing of that.
 func TestRerouted(t *testing.T) {
 	var all []Step
 	for range 6 {
@@ -204,8 +204,8 @@ func TestRerouted(t *testing.T) {
 	}
 }
 
-// TestWindowsWithoutTheRegionCount has a region that stops all requests now and then, and none of its
-// spans in most windows: what it costs is not what the windows cost in which it ran.
+// TestWindowsWithoutTheRegionCount has a region that stops all requests now and then, and none of
+// its spans in most windows: what it costs is not what the windows cost in which it ran.
 func TestWindowsWithoutTheRegionCount(t *testing.T) {
 	var all []Step
 	for i := range 40 {

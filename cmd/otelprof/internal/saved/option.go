@@ -46,8 +46,8 @@ func WithMaxSessions(n int) Option {
 }
 
 // WithMaxBytes bounds the memory that the sessions take, about, and as much for the histograms of
-// .hlog files. One session is always kept, and a log is read until they take more. Default: 2 GiB, a
-// byte less where an int has 32 bits.
+// .hlog files. One session is always kept, and a log is read until they take more. Default: 2 GiB,
+// a byte less where an int has 32 bits.
 func WithMaxBytes(n int) Option {
 	return optionFunc(func(c config) config { c.bytes = n; return c.positive("bytes", n) })
 }

@@ -90,8 +90,8 @@ func NewReader(opts ...Option) (*Reader, error) {
 }
 
 // EachFile opens the files that a list of files and folders stands for, one after the other, and
-// calls f with each: of a folder, with all files in it but hidden ones and locks, and not with those
-// in folders below. Each file comes once. The error joins those of all.
+// calls f with each: of a folder, with all files in it but hidden ones and locks, and not with
+// those in folders below. Each file comes once. The error joins those of all.
 func EachFile(names []string, f func(name string, in io.Reader) error) error {
 	files, err := listFiles(names)
 	failed := []error{err}

@@ -344,8 +344,8 @@ func copyOf(t *testing.T, file string) string {
 	return to
 }
 
-// The memory that is allowed by default, 2 GiB, and more than there are addresses for, is allowed on
-// 32 bits too.
+// The memory that is allowed by default, 2 GiB, and more than there are addresses for, is allowed
+// on 32 bits too.
 func TestMemory(t *testing.T) {
 	for _, args := range [][]string{{"missing.json"}, {"-memory", "4096", "missing.json"}} {
 		if err := Command.Execute(nil, args, nil, io.Discard, io.Discard); err == nil || errors.Is(err, command.ErrUsage) {

@@ -1,4 +1,5 @@
-// Program versions writes the execution traces of internal/replay/testdata: one for each version of Go.
+// Program versions writes the execution traces of internal/replay/testdata: one for each version of
+// Go.
 package main
 
 import (
