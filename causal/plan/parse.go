@@ -39,7 +39,12 @@ func Parse(document []byte) (*Plan, error) {
 			return nil, errs
 		}
 	}
-	if errs := p.validate(time.Now()); len(errs) > 0 {
+	errs = p.validate(time.Now())
+	const percent = "target.instances.percent"
+	if _, given := lineOf(root, percent); given && p.Target.Instances.Percent == 0 { // left out, it means all
+		errs = append(errs, Error{Field: percent, Text: percent + " 0: must be in (0, 100]"})
+	}
+	if len(errs) > 0 {
 		return nil, errs.on(root)
 	}
 	sum := sha256.Sum256(document)

@@ -165,7 +165,7 @@ func TestParseAcceptsEdges(t *testing.T) {
 		"expires_at: 2000-01-01T01:00:00Z",
 		"expires_at: 2000-01-01T00:00:00.000000001Z",
 		"not_before: 1990-01-01T00:00:00Z",
-		"target: {instances: {percent: 0}}",
+		"target: {instances: {percent: 0.001}}",
 		"target: {instances: {percent: 100}}",
 		"regions: [" + strings.Repeat("{span: a}, ", 64) + "]",
 		"regions: [{span: " + strings.Repeat("s", 256) + ", scope: " + strings.Repeat("s", 256) + "}]",

@@ -479,6 +479,10 @@ var refused = []struct {
 		want: "line 7: not_before 2000-01-01T00:30:00Z: must be before expires_at",
 	},
 	{
+		name: "no instances", lines: []string{"target: {instances: {percent: 0}}"},
+		want: "line 7: target.instances.percent 0: must be in (0, 100]",
+	},
+	{
 		name: "percent of instances", lines: []string{"target: {instances: {percent: 101}}"},
 		want: "line 7: target.instances.percent 101: must be in (0, 100]",
 	},
