@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/model"
+	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -60,6 +62,26 @@ func TestTimetable(t *testing.T) {
 				t.Errorf("work twice as fast brings %.3f, want %.3f", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestWhatHasComeIsNotWaitedFor: a goroutine keeps its processor where a tick or a request has come
+// before it, while another one that computes for 5 ms is ready.
+func TestWhatHasComeIsNotWaitedFor(t *testing.T) {
+	for name, wait := range map[string]model.Op{
+		"tick":    {Kind: model.OpDue, Reason: trace.WaitReceive},
+		"request": {Kind: model.OpOut, Reason: trace.WaitNetwork, Arrives: true, At: ms},
+	} {
+		p := program(
+			1, model.ObjectMutex,
+			[]model.Op{{Kind: model.OpRun, D: 2 * ms}, wait, {Kind: model.OpVisit}},
+			[]model.Op{{Kind: model.OpRun, D: 5 * ms}},
+		)
+		p.Tables = []model.Timetable{{Times: []int64{ms}, Span: 100 * ms}}
+		o := sim.Simulate(p, sim.Change{}, 100*ms)
+		if got := o.Visits[0]; len(got) != 1 || got[0] != 2*ms {
+			t.Errorf("%s: visits at %d, want one at 2 ms", name, got)
+		}
 	}
 }
 

@@ -146,7 +146,7 @@ func (s *Simulation) visited(point int32) {
 }
 
 // at plans what is to happen after d ns, or now if that is below 0: a time that has passed already,
-// as of a tick that is due.
+// as of a timer that several select statements share.
 func (s *Simulation) at(d int64, kind uint8, id int32) {
 	s.n++
 	s.heap.push(newHappening(s.now+max(0, d), s.n, kind, id))
@@ -347,8 +347,9 @@ func (s *Simulation) compute(i, proc int32, o *instruction, n int) int {
 }
 
 // goOut has a runner wait for something outside, and reports whether that takes time: if not it is
-// still on its processor. How long it waits, ns, does not depend on other goroutines, but for the
-// times that it may have to wait for:
+// still on its processor. A tick or a request that has come already is not waited for, as
+// TestWhatHasComeIsNotWaitedFor has it. How long it waits, ns, does not depend on other goroutines,
+// but for the times that it may have to wait for:
 //
 //	OpOut     as long as in the recording, or what its regions leave of that
 //	opHold    what a slow-down holds it for
@@ -384,6 +385,9 @@ func (s *Simulation) goOut(i, proc int32, o *instruction) bool {
 		if d = s.objects[o.arg].pace.Ask(s.now) - s.now; d == 0 {
 			return false
 		}
+	}
+	if d < 0 {
+		return false
 	}
 	r.late = late
 	s.backIn(i, d)
