@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
@@ -81,6 +83,29 @@ func TestWhatHasComeIsNotWaitedFor(t *testing.T) {
 		o := sim.Simulate(p, sim.Change{}, 100*ms)
 		if got := o.Visits[0]; len(got) != 1 || got[0] != 2*ms {
 			t.Errorf("%s: visits at %d, want one at 2 ms", name, got)
+		}
+	}
+}
+
+// TestTicksAreDropped: a goroutine that comes to a ticker after 3.5 ms finds one tick there, and
+// then has those of 4 and 5 ms; a loop that sleeps until its next turn makes up for three.
+func TestTicksAreDropped(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason uint8
+		want   []int64
+	}{
+		"ticker": {trace.WaitReceive, []int64{3.5 * ms, 4 * ms, 5 * ms}},
+		"sleep":  {trace.WaitTimer, []int64{3.5 * ms, 3.5 * ms, 3.5 * ms}},
+	} {
+		ops := []model.Op{{Kind: model.OpRun, D: 3.5 * ms}}
+		for range tc.want {
+			ops = append(ops, model.Op{Kind: model.OpDue, Reason: tc.reason}, model.Op{Kind: model.OpVisit})
+		}
+		p := program(1, model.ObjectMutex, ops)
+		p.Tables = []model.Timetable{{Times: []int64{ms, 2 * ms, 3 * ms, 4 * ms, 5 * ms}, Span: 5 * ms}}
+		o := sim.Simulate(p, sim.Change{}, 100*ms)
+		if diff := cmp.Diff(tc.want, o.Visits[0]); diff != "" {
+			t.Errorf("%s: visits (-want +got):\n%s", name, diff)
 		}
 	}
 }

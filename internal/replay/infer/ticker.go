@@ -25,8 +25,7 @@ import (
 // Waits at even times become waits for the times of a table, each for the next. A tick that found
 // the last one not taken is dropped (sendTime in time/sleep.go), and is not in the table. So a
 // goroutine that was sometimes slower than its ticker is given no more ticks in a faster program,
-// where it would have them all: then an answer is too low. In a slower program ticks are not
-// dropped, but follow each other.
+// where it would have them all: then an answer is too low.
 
 // timetables finds the waits for timers that end at even intervals, independently of the work in
 // between: of all goroutines that wait at a site, as for a ticker that they share, or else of each

@@ -36,7 +36,8 @@ type instruction struct {
 	ref  int32
 	set  uint16 // of regions, see Program.Sets
 	kind model.OpKind
-	// As those of an op; head is drops of a send, joins of opBegin.
+	// As those of an op; head is drops of a send, joins of opBegin. OpDue tries where a channel has
+	// its ticks.
 	head, tries, row, once, never bool
 }
 
@@ -394,6 +395,8 @@ func (c *compiler) op(l *model.List, o *model.Op) {
 			a.lap = l.Ops[l.To-1].At - l.Ops[l.From-1].At
 		}
 		c.x.arrivals = append(c.x.arrivals, a)
+	case o.Kind == model.OpDue:
+		x.tries = o.Reason != trace.WaitTimer
 	case o.Timed():
 		x.ref = int32(min(c.p.Tardy, o.D))
 	}

@@ -23,13 +23,20 @@ func (s *Simulation) arrives(r *runner, o *instruction) int64 {
 // ticker's channel then has a tick. Each wait takes the next time, whichever goroutine it is of. A
 // region that is faster waits for less, as anything else in it takes less: the question is then
 // about the interval itself, and the recorded wait is scaled.
+//
+// A ticker's channel has room for one tick, and drops the ones that come behind it (sendTime in
+// time/sleep.go). A loop that sleeps makes up for its turns. TestTicksAreDropped has both.
 func (s *Simulation) due(o *instruction) int64 {
-	n := s.waited[o.arg]
-	s.waited[o.arg]++
+	table, next := &s.P.Tables[o.arg], &s.waited[o.arg]
+	n := *next
+	*next++
 	if s.factors[o.set] != 1 {
 		return s.scaled(o.d, o.set)
 	}
-	return s.P.Tables[o.arg].At(n) - s.now
+	for o.tries && table.At(*next) <= s.now {
+		*next++
+	}
+	return table.At(n) - s.now
 }
 
 // shortened returns what is left of a wait for something outside, ns, of which a timer that is late
