@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -96,5 +97,25 @@ func TestLagOfOneProcessor(t *testing.T) {
 				t.Errorf("and %.0f ns, want %.0f", got, want)
 			}
 		}
+	}
+}
+
+// TestSystemCallsReturnAtOnce: behind a system call no processor has to wake up, as its thread has
+// one. With nothing else recorded that would take 5 µs.
+func TestSystemCallsReturnAtOnce(t *testing.T) {
+	b := trace.NewRecorder(0, 1)
+	b.Running(0, 1)
+	b.Start(0, 1, 0)
+	at := int64(0)
+	for range 1000 {
+		b.Add(trace.Event{Kind: trace.EvSyscall, At: at, G: b.Goroutine(1), By: trace.NoWaker})
+		at += 100_000
+		b.Add(trace.Event{Kind: trace.EvReturn, At: at, G: b.Goroutine(1), By: trace.NoWaker})
+		at += 10_000
+		b.Visit(at, 1, "done")
+	}
+	o := sim.Simulate(infer.NewProgram(recorded(t, b, at), true), sim.Change{}, at)
+	if got := doubt.Period(o.Visits[0], at); !isNear(got, 110_000, 100) {
+		t.Errorf("a visit each %.0f ns, want 110,000", got)
 	}
 }

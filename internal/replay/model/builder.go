@@ -157,7 +157,8 @@ func (b *Builder) Advance(g int32, at int64) {
 		if d < ShortSyscall {
 			b.compute(g, d, at)
 		} else {
-			b.emit(g, Op{Kind: OpOut, D: d, At: at, Late: -1, Reason: trace.WaitOther})
+			// Its thread has kept its processor, or takes an idle one (exitsyscall).
+			b.emit(g, Op{Kind: OpOut, D: d, At: at, Late: 0, Reason: trace.WaitOther})
 		}
 	}
 }
