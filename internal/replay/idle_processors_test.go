@@ -105,3 +105,16 @@ func TestAwakened(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastToBecomeIdleWakesUp: a goroutine is back 10 µs after its processor became idle, which
+// looks for work still, beside one that has slept for 4 ms and takes 1 ms longer to come back.
+func TestTheLastToBecomeIdleWakesUp(t *testing.T) {
+	o := sim.Simulate(program(
+		2, model.ObjectMutex,
+		[]model.Op{{Kind: model.OpRun, D: ms}, {Kind: model.OpOut, D: 20 * ms}},
+		[]model.Op{{Kind: model.OpRun, D: 5 * ms}, {Kind: model.OpOut, D: 10_000}, {Kind: model.OpVisit}},
+	), sim.Change{Back: ms}, 10*ms)
+	if got := o.Visits[0]; len(got) != 1 || got[0] != 5*ms+10_000 || o.Asleep != 0 {
+		t.Errorf("visits at %d, and %d processors slept, want one at 5.01 ms and none", got, o.Asleep)
+	}
+}

@@ -124,28 +124,40 @@ func (s *Simulation) ready(i, proc int32) {
 	// late the goroutine was in the recording after the same wait, if a processor was idle then.
 	// Otherwise it is the usual time: of the poller for something outside, and of a thread that the
 	// kernel has to wake up for a goroutine.
+	q := s.sleeper(m)
+	if q < 0 {
+		return
+	}
+	p := &s.procs[q]
+	p.waking = true
+	switch {
+	case proc < 0 && late < 0:
+		late = s.P.Outside
+	case proc >= 0:
+		if late < 0 {
+			late = s.Lag()
+			s.Out.lagged += late
+		}
+		s.Out.Roused++
+	}
+	// One that has only just become idle is taken to look for work still, not to sleep.
+	if s.now-p.idle > model.Swapping {
+		s.Out.Asleep++
+		late += s.Change.Back // see outcome.go
+	}
+	s.at(late, happenAwake, q)
+}
+
+// sleeper returns the idle processor that is woken up next, -1 for none. It is the one that became
+// idle last: they are in a stack (pidleput), and its thread may still look for work.
+func (s *Simulation) sleeper(m *process) int32 {
+	last := int32(-1)
 	for q := m.from; q < m.to; q++ {
-		if p := &s.procs[q]; p.current < 0 && !p.waking {
-			p.waking = true
-			switch {
-			case proc < 0 && late < 0:
-				late = s.P.Outside
-			case proc >= 0:
-				if late < 0 {
-					late = s.Lag()
-					s.Out.lagged += late
-				}
-				s.Out.Roused++
-			}
-			// One that has only just become idle is taken to look for work still, not to sleep.
-			if s.now-p.idle > model.Swapping {
-				s.Out.Asleep++
-				late += s.Change.Back // see outcome.go
-			}
-			s.at(late, happenAwake, q)
-			return
+		if p := &s.procs[q]; p.current < 0 && !p.waking && (last < 0 || p.idle > s.procs[last].idle) {
+			last = q
 		}
 	}
+	return last
 }
 
 // take has a free processor go on with a goroutine that is ready: its own next one, the first in
