@@ -6,6 +6,7 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -189,5 +190,32 @@ func TestChoicesBehindSpansThatEndElsewhere(t *testing.T) {
 		if len(c.Open) != 0 {
 			t.Fatalf("choice %d has %d open spans, want none", i, len(c.Open))
 		}
+	}
+}
+
+// TestATimerThatIsOverIsReady: a batch is collected for 5 ms, and work on an element takes 6. The
+// goroutine comes to a timer that is over, and keeps its processor, while another one is ready.
+func TestATimerThatIsOverIsReady(t *testing.T) {
+	p := program(
+		1, model.ObjectChan,
+		[]model.Op{
+			{Kind: model.OpChoose, Arg: 0},
+			{Kind: model.OpReceive, Row: true},
+			{Kind: model.OpRun, D: 6 * ms},
+			{Kind: model.OpChoose, Arg: 1},
+			{Kind: model.OpOut, D: ms, Reason: trace.WaitSelect},
+			{Kind: model.OpVisit},
+		},
+		[]model.Op{{Kind: model.OpRun, D: 5 * ms}},
+	)
+	p.Objects[0].Count, p.Objects[0].Capacity = 1, 1
+	p.Statements = []model.Statement{{Limit: 5 * ms, Whole: true}}
+	p.Choices = []model.Choice{
+		{Op: 0, End: 1, Object: 0, Cases: []int32{0}, Made: trace.None},
+		{Op: 3, End: 4, Object: trace.None, Cases: []int32{0}, Past: []int32{1}, Key: "r", Made: trace.None},
+	}
+	o := sim.Simulate(p, sim.Change{}, 100*ms)
+	if got := o.Visits[0]; len(got) != 1 || got[0] != 6*ms {
+		t.Errorf("visits at %d, want one at 6 ms", got)
 	}
 }

@@ -26,8 +26,9 @@ import (
 // that.
 //
 // Like runtime/select.go (selectgo), a statement takes any of the cases that are ready, each with
-// the same chance, and waits in the queues of all channels otherwise. Cases that send are not
-// decided anew: package infer leaves them out of Choice.Cases.
+// the same chance, and waits in the queues of all channels otherwise. A timer that is over is
+// ready, too (TestATimerThatIsOverIsReady). Cases that send are not decided anew: package infer
+// leaves them out of Choice.Cases.
 
 // choose comes to a select statement, or reports that the runner must wait there. It comes a second
 // time to one that has waited: then it has been decided what ended that, see runner.got.
@@ -50,18 +51,24 @@ func (s *Simulation) choose(i, proc int32, o *instruction) bool {
 	}
 	// Pass 1: a case that is ready. An element that the list cannot go on with stays where it is.
 	strays := false
-	ready := s.pick(c.Cases, func(object int32) bool {
+	ready, n := s.pick(c.Cases, func(object int32) bool {
 		goesOn := s.goesOn(o.arg, object)
 		strays = strays || !goesOn
 		return goesOn
 	})
-	if ready != trace.None {
+	if n == 0 && strays {
+		s.Out.strayed++
+	}
+	// The timer of a row is one case more once its time is over (maybeRunChan).
+	left, row := s.left(r, o)
+	if row && left <= 0 && s.goesOn(o.arg, trace.None) && s.draw(n+1) == 0 {
+		s.goOnAs(r, o.arg, trace.None)
+		return true
+	}
+	if n > 0 {
 		r.element, _ = s.receive(s.channel(ready), proc)
 		s.goOnAs(r, o.arg, ready)
 		return true
-	}
-	if strays {
-		s.Out.strayed++
 	}
 	// Pass 2: wait for all cases that there are examples of. Others cannot end it.
 	for _, object := range c.Cases {
@@ -75,14 +82,22 @@ func (s *Simulation) choose(i, proc int32, o *instruction) bool {
 	// One of a statement before may be planned still, and must not end this one.
 	r.chooses, r.late, r.due = true, int64(end.late), -1
 	switch x := &s.P.Statements[c.Statement]; {
-	case x.Whole && len(c.Past) > 0: // what is left of it
-		s.backIn(i, s.scaled(max(x.Limit, c.Untimed), o.set)-(s.now-r.burst))
+	case row:
+		s.backIn(i, left)
 	case c.Object == trace.None:
 		s.backIn(i, s.shortened(end))
 	case x.Limit > 0:
 		s.backIn(i, s.scaled(max(x.Limit, c.Untimed), o.set))
 	}
 	return false
+}
+
+// left returns what is left of the limit of a row of select statements, ns, and whether the
+// statement is of a row that has begun.
+func (s *Simulation) left(r *runner, o *instruction) (d int64, row bool) {
+	c := &s.P.Choices[o.arg]
+	x := &s.P.Statements[c.Statement]
+	return s.scaled(max(x.Limit, c.Untimed), o.set) - (s.now - r.burst), x.Whole && len(c.Past) > 0
 }
 
 // hasElement reports whether a receive from a channel need not wait: an element is in its buffer,
@@ -271,12 +286,12 @@ func choiceBehind(p *model.Program, list, op int32) int {
 	return n
 }
 
-// pick returns one of the channels that have an element: any of those before which none of the
-// others is taken; none if there is no element. May reports which channels are asked. The nth one
-// that is ready takes the place of the one before with a chance of 1/n, so that all have the same
-// chance in one pass (reservoir sampling).
-func (s *Simulation) pick(objects []int32, may func(object int32) bool) int32 {
-	ready, n := int32(trace.None), uint64(0)
+// pick returns one of the channels that have an element, and how many are ready: any of those
+// before which none of the others is taken; none if there is no element. May reports which channels
+// are asked. The nth one that is ready takes the place of the one before with a chance of 1/n, so
+// that all have the same chance in one pass (reservoir sampling).
+func (s *Simulation) pick(objects []int32, may func(object int32) bool) (ready int32, n uint64) {
+	ready = trace.None
 	for _, object := range objects {
 		if !s.hasElement(object) || !may(object) {
 			continue
@@ -289,7 +304,7 @@ func (s *Simulation) pick(objects []int32, may func(object int32) bool) int32 {
 			ready = object
 		}
 	}
-	return ready
+	return ready, n
 }
 
 // comesSecond reports whether there are elements of another channel that are taken before the ones

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/model"
-	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // A station is where goroutines serve elements of several channels: a worker with a queue of urgent
@@ -65,8 +64,8 @@ func OpenStations(p *model.Program) {
 func (s *Simulation) attend(i, proc, station int32) bool {
 	r := &s.runners[i]
 	objects := s.P.Stations[station].Objects
-	object := s.pick(objects, func(int32) bool { return true })
-	if object == trace.None {
+	object, n := s.pick(objects, func(int32) bool { return true })
+	if n == 0 {
 		for _, object := range objects {
 			s.channel(object).others.push(i)
 		}
