@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,9 @@ func TestJoinedServices(t *testing.T) {
 	var p profile.Profile
 	eventually(t, 30*time.Second, func() (err error) { // until both answer
 		p, err = profileOf(t, append([]string{"whatif", "-token-file", token, "-record", "5s", "-region", "SELECT items", "-speedup", "50", "-json"}, viewers...)...)
+		if err == nil && slices.ContainsFunc(p.Notes, func(note string) bool { return strings.Contains(note, " is left out: ") }) {
+			err = fmt.Errorf("notes %q: want both", p.Notes)
+		}
 		return err
 	})
 	clocks := ""
