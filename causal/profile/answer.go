@@ -77,7 +77,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	}
 	of := slices.DeleteFunc(slices.Clone(p.Curves), func(c Curve) bool { return c.Progress != progress || c.metric() != a.metric })
 	for _, same := range grouped(of, Curve.question) {
-		a.curves = append(a.curves, slices.MaxFunc(same, func(x, y Curve) int { return cmp.Compare(x.tells(), y.tells()) }))
+		a.curves = append(a.curves, slices.MaxFunc(same, func(x, y Curve) int { return cmp.Compare(x.certainty(), y.certainty()) }))
 	}
 	rank := func(c Curve) float64 {
 		switch {
@@ -99,9 +99,9 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 	return a, nil
 }
 
-// tells orders the modes' answers to one question: an experiment that has decided nothing so far
-// does not hide what recordings tell, and bounds not the number within them that both allow.
-func (c Curve) tells() int {
+// certainty orders the modes' answers to one question: an experiment that has decided nothing so
+// far does not hide what recordings say, and bounds not the number within them that both allow.
+func (c Curve) certainty() int {
 	switch c.Verdict {
 	case VerdictWithheld:
 		return 0

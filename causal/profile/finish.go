@@ -150,7 +150,7 @@ func apart(a, b Curve) (x, y Effect, found bool) {
 func (p *Profile) order() {
 	strongest := map[question]Curve{}
 	for _, c := range p.Curves {
-		if s, ok := strongest[c.question()]; !ok || c.tells() > s.tells() {
+		if s, ok := strongest[c.question()]; !ok || c.certainty() > s.certainty() {
 			strongest[c.question()] = c
 		}
 	}

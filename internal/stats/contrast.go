@@ -11,14 +11,14 @@ func (c Contrast) Plus(d Contrast, sign float64) Contrast {
 	return Contrast{c.Time + sign*d.Time, c.Base + sign*d.Base, c.Taken + sign*d.Taken, c.Own + sign*d.Own, c.Placed + sign*d.Placed}
 }
 
-// leastSlower is the part below which a region was not slower: what that costs is not known, and
+// LeastSlower is the part below which a region was not slower: what that costs is not known, and
 // quotients by it are beyond what a profile may hold.
-const leastSlower = 1e-4
+const LeastSlower = 1e-4
 
 // Slower is by which part of its own time the region was held for more than in its placebos, 0 for
 // less, or hardly more.
 func (c Contrast) Slower() float64 {
-	if c.Own <= 0 || c.Taken <= leastSlower*c.Own {
+	if c.Own <= 0 || c.Taken <= LeastSlower*c.Own {
 		return 0
 	}
 	return c.Taken / c.Own

@@ -61,7 +61,7 @@ func (c Contrast) Slower() float64 {
 // elasticity is by which part the period grew for each part by which the region was slower, by the
 // totals.
 func (c Contrast) elasticity() float64 {
-	if s := c.Slower(); s > leastSlower {
+	if s := c.Slower(); s > stats.LeastSlower {
 		return -c.reduction() / s
 	}
 	return 0
@@ -70,7 +70,7 @@ func (c Contrast) elasticity() float64 {
 // rerouted is by which part there were more of the region's spans for each visit, for each part by
 // which the region was slower, by the totals.
 func (c Contrast) rerouted() float64 {
-	if s := c.Slower(); s > leastSlower && c.baseEnds > 0 {
+	if s := c.Slower(); s > stats.LeastSlower && c.baseEnds > 0 {
 		return (c.ends/c.baseEnds - 1) / s
 	}
 	return 0
@@ -170,11 +170,8 @@ func (s Step) takenOf(region int) float64 {
 	return s.taken
 }
 
-// leastSlower is the part below which a region was not slower: what it costs is not known then.
-const leastSlower = 1e-4
-
 // held reports whether a region was slower in these arms.
-func held(c []Contrast) bool { return Sum(c).Slower() > leastSlower }
+func held(c []Contrast) bool { return Sum(c).Slower() > stats.LeastSlower }
 
 // Sum adds up contrasts.
 func Sum(c []Contrast) (total Contrast) {

@@ -87,7 +87,7 @@ func Favoured(arms []Contrast) float64 {
 		return 0
 	}
 	e := stats.Summarize(stats.PseudoValues(arms, (*Contrast).Add, func(c Contrast) float64 {
-		if s := c.Slower(); s > leastSlower {
+		if s := c.Slower(); s > stats.LeastSlower {
 			return c.stretched / c.Arms / s
 		}
 		return 0

@@ -243,7 +243,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// Files of a folder come once each, and those that cannot be opened are errors with their names.
+// Files of a folder come once each, and a file that cannot be opened is an error with its name.
 func TestEachFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.jsonl", ".hidden", "b.jsonl", "b.jsonl.lock"} {
