@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -266,6 +267,9 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 		c.Awaited, c.Served, c.Overtaken = max(c.Awaited, x.Awaited), max(c.Served, x.Served), max(c.Overtaken, x.Overtaken)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))
+		}
+		if x.Drift > 0 && (c.Drift == 0 || math.Abs(math.Log(x.Drift)) > math.Abs(math.Log(c.Drift))) {
+			c.Drift = x.Drift
 		}
 		for _, e := range x.Effects {
 			speedups[e.Speedup] = true

@@ -120,6 +120,9 @@ type Curve struct {
 	// Expiring is the part of the region's delays, in [0, 1], that were left out since a deadline
 	// was near. As many calls may fail, and may succeed where something is faster.
 	Expiring float64 `json:"near_deadlines,omitempty"`
+	// Drift is how many times as long the region's spans take themselves as when experiments began,
+	// by which Own is known; 0 where they take as long.
+	Drift float64 `json:"drift,omitempty"`
 	// Effects are ordered by speed-up.
 	Effects []Effect `json:"effects"`
 	// Slope is the reduction for each part of speed-up where the curve begins: 0.5 is 5 % for

@@ -212,8 +212,20 @@ const Near = 0.10
 func (c *Curve) AnswerFromSlopes(speedups []float64) {
 	c.Effects = nil
 	for _, s := range speedups {
-		c.Effects = append(c.Effects, c.fromSlopes(s))
+		c.Effects = append(c.Effects, c.fromSlopes(s).drifted(c.Region, c.Drift))
 	}
+}
+
+// drifted returns an effect of a region whose spans take so many times as long themselves as when
+// experiments began. Its own time may be as many times as long, and so the elasticity, or its spans
+// wait for longer, and neither is. Both are in the interval.
+func (e Effect) drifted(of Region, times float64) Effect {
+	if times == 0 || !e.Known() {
+		return e
+	}
+	e.Lo, e.Hi, e.Bounded = min(e.Lo, times*e.Lo), min(1, max(e.Hi, times*e.Hi)), true
+	e.Warnings = append(e.Warnings, fmt.Sprintf("spans of %s take %.2g times as long as when the experiments began: a new plan narrows this", of.Name, times))
+	return e
 }
 
 func (c *Curve) fromSlopes(speedup float64) Effect {

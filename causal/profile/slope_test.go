@@ -38,6 +38,21 @@ func slowed(rng *rand.Rand, small, large float64) profile.Curve {
 	return c
 }
 
+// Spans that take twice as long as when experiments began may have twice the own time, or wait. That
+// stays in the answer of several runs.
+func TestDriftedRuns(t *testing.T) {
+	steady := slowed(rand.New(rand.NewPCG(3, 1)), 0.4, 0.4)
+	drifted := steady
+	drifted.Drift = 2
+	drifted.AnswerFromSlopes([]float64{0.1})
+	merged := profile.Merge(profile.Profile{Curves: []profile.Curve{steady}}, profile.Profile{Curves: []profile.Curve{drifted}}).Curves[0]
+	for of, e := range map[string]profile.Effect{"one run": drifted.Effects[0], "two": merged.Effects[0]} {
+		if was := steady.Effects[0]; !e.Bounded || e.Hi < 1.5*was.Hi || len(e.Warnings) != 1 {
+			t.Errorf("%s: %+v, want about twice %.3f as its upper bound, and a warning", of, e, was.Hi)
+		}
+	}
+}
+
 // A program's time is max(a, b) with some scatter, or a sum: what a slow-down shows of these holds
 // what is true of the faster region.
 func TestSlopesHoldTheTruth(t *testing.T) {

@@ -42,10 +42,10 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			w := run.workOf(region)
 			c.Inside, c.Awaited, c.Served = w.Queues(all), w.awaited, w.served
 			c.Overtaken, c.Behind, c.Expiring = w.overtaken, w.Behind, experiment.Expiring(experiments, i)
+			c.Drift = experiment.Drift(experiments, i, w.self)
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)
 			experiment.Widen(c.Effects, all, v.Deprived.Most())
-			experiment.WidenByDrift(c.Effects, region.Name, experiment.Drift(experiments, i, w.self))
 			if metric != profile.MetricThroughput && lumped(c, w) {
 				for k, e := range c.Effects {
 					if e.Known() {
