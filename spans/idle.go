@@ -7,6 +7,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelprof/otelprof/spans/internal/sdkspan"
 )
 
 // idleSpan and idlePlain wrap what recordingSpan and plainSpan do, while recording is off: there is
@@ -54,7 +56,7 @@ func (s *idlePlain) TracerProvider() trace.TracerProvider { return s.provider }
 // End ends the span.
 func (s *idleSpan) End(opts ...trace.SpanEndOption) {
 	// The SDK lets a panic pass at the end of a span that has ended already.
-	if !s.provider.panicsIgnored && !learnSDKSpan().ignoresPanics(s.ReadWriteSpan) && s.IsRecording() {
+	if !s.provider.panicsIgnored && !sdkspan.Learn().IgnoresPanics(s.ReadWriteSpan) && s.IsRecording() {
 		if v := recover(); v != nil {
 			recordPanic(s.ReadWriteSpan, v, opts)
 			s.ReadWriteSpan.End(opts...)

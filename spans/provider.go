@@ -21,6 +21,7 @@ import (
 	"github.com/otelprof/otelprof/internal/clock/ending"
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/registry"
+	"github.com/otelprof/otelprof/spans/internal/sdkspan"
 )
 
 // A TracerProvider wraps another and measures the spans of all its tracers. All methods
@@ -77,8 +78,7 @@ func WrapTracerProvider(base trace.TracerProvider, opts ...Option) *TracerProvid
 		c.store = NewRing(defaultRingBytes)
 	}
 	// Here and not while a tracer is made: the SDK logs, and the logger's spans may be ours.
-	learnSDKSpan()
-	learnSDK()
+	sdkspan.Learn()
 	p := &TracerProvider{
 		base:          base,
 		begun:         time.Now(),

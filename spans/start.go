@@ -49,7 +49,7 @@ func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	}
 	var start int64
 	if recording != nil {
-		start = sinceEpoch(t.sdk.startOf(recording))
+		start = sinceEpoch(t.sdk.Start(recording))
 	} else {
 		start = startTime(opts)
 	}

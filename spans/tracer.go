@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/otelprof/otelprof/internal/registry"
+	"github.com/otelprof/otelprof/spans/internal/sdkspan"
 )
 
 // tracer wraps the tracer of one scope.
@@ -29,18 +30,18 @@ type tracer struct {
 	seed      uint64 // of the hashes of its regions' names
 	constants constantNames
 
-	followsUnsampled bool     // see unsampled.go
-	sdk              *sdkSpan // see sdkspan.go
+	followsUnsampled bool // see unsampled.go
+	sdk              *sdkspan.Layout
 }
 
 // newTracer wraps inner, or what the placeholder stands for at a start if inner is nil.
 func newTracer(p *TracerProvider, scope instrumentation.Scope, inner trace.Tracer, opts []trace.TracerOption) *tracer {
 	t := &tracer{
 		provider: p, scope: scope, inner: inner, opts: opts,
-		sdk: learnSDKSpan(), seed: registry.String(scope.Name + "\x00" + scope.Version),
+		sdk: sdkspan.Learn(), seed: registry.String(scope.Name + "\x00" + scope.Version),
 	}
 	if inner != nil {
-		t.followsUnsampled = followsUnsampled(inner)
+		t.followsUnsampled = sdkspan.FollowsUnsampled(inner)
 	}
 	return t
 }

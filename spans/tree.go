@@ -57,7 +57,7 @@ func (w *worker) record(s *Session) *SessionRecord {
 func (s *Session) startTime() time.Time {
 	if s.root != nil {
 		if rec, ok := s.root.inner().(sdktrace.ReadWriteSpan); ok {
-			return s.root.tracer.sdk.startOf(rec).Local()
+			return s.root.tracer.sdk.Start(rec).Local()
 		}
 	}
 	return wallTime(s.start())
@@ -128,13 +128,13 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 		return
 	}
 	sdk := r.tracer.sdk
-	span.Name = sdk.nameOf(rec)
-	span.Kind = sdk.kindOf(rec)
-	status := sdk.statusOf(rec)
+	span.Name = sdk.Name(rec)
+	span.Kind = sdk.Kind(rec)
+	status := sdk.Status(rec)
 	span.Sampled = context.IsSampled()
 	span.Status, span.StatusText = status.Code, status.Description
 	span.Attributes = rec.Attributes()
-	if sdk.hasEvents(rec) {
+	if sdk.HasEvents(rec) {
 		for _, e := range rec.Events() {
 			span.Events = append(span.Events, EventRecord{
 				Name:       e.Name,
@@ -143,7 +143,7 @@ func (r *Span) record(span *SpanRecord, sessionStart, sessionEnd int64) {
 			})
 		}
 	}
-	if sdk.hasLinks(rec) {
+	if sdk.HasLinks(rec) {
 		for _, l := range rec.Links() {
 			span.Links = append(span.Links, LinkRecord{
 				TraceID:    l.SpanContext.TraceID(),

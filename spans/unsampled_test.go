@@ -153,46 +153,6 @@ func TestSDKIsAsked(t *testing.T) {
 	}
 }
 
-// TestSDKThatCountsItsSpansIsAsked switches on the SDK's metrics of itself, which an environment
-// variable does.
-func TestSDKThatCountsItsSpansIsAsked(t *testing.T) {
-	learnSDK() // with the environment as it is
-	t.Setenv("OTEL_GO_X_OBSERVABILITY", "true")
-	if followsUnsampled(sampledBy(sdktrace.NeverSample()).Tracer("")) {
-		t.Error("the SDK would miss spans in its own counts")
-	}
-}
-
-func TestOtherTypesAreNotTheSDKs(t *testing.T) {
-	type inst struct{ enabled bool } //nolint:unused // by reflection it is.
-	type provider struct{ sampler, idGenerator any }
-	for _, tr := range []trace.Tracer{
-		nil,
-		noop.Tracer{},
-		&tracer{},
-		&struct{ trace.Tracer }{},
-		&struct {
-			trace.Tracer
-			inst     inst
-			provider *provider
-		}{},
-		&struct {
-			trace.Tracer
-			inst     inst
-			provider *provider
-		}{provider: &provider{}},
-		&struct {
-			trace.Tracer
-			inst     int
-			provider *provider
-		}{provider: &provider{1, 2}},
-	} {
-		if _, ok := providerOf(tr); ok || followsUnsampled(tr) {
-			t.Errorf("%T passes for the SDK's tracer", tr)
-		}
-	}
-}
-
 // TestUnsampledAllocs holds that a span which the SDK is not asked for takes one allocation, which
 // is fewer than the SDK takes.
 func TestUnsampledAllocs(t *testing.T) {

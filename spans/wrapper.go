@@ -81,7 +81,7 @@ func (s *recordingSpan) End(opts ...trace.SpanEndOption) {
 		s.ReadWriteSpan.End(opts...) // the SDK's own answer to a second End
 		return
 	}
-	if t := s.live.tracer; !t.provider.panicsIgnored && !t.sdk.ignoresPanics(s.ReadWriteSpan) {
+	if t := s.live.tracer; !t.provider.panicsIgnored && !t.sdk.IgnoresPanics(s.ReadWriteSpan) {
 		// recover stops a panic only in the function that was deferred, which is this one.
 		if v := recover(); v != nil {
 			recordPanic(s.ReadWriteSpan, v, opts)
@@ -101,8 +101,8 @@ func (s *recordingSpan) finish(opts []trace.SpanEndOption) {
 // ended follows the end of the SDK's span.
 func (s *recordingSpan) ended(opts []trace.SpanEndOption) {
 	sdk := s.live.tracer.sdk
-	end := sdk.endOf(s.ReadWriteSpan)
-	s.live.settle(sdk.nameOf(s.ReadWriteSpan), sdk.statusOf(s.ReadWriteSpan).Code)
+	end := sdk.End(s.ReadWriteSpan)
+	s.live.settle(sdk.Name(s.ReadWriteSpan), sdk.Status(s.ReadWriteSpan).Code)
 	at := int64(0)
 	if len(opts) == 0 && s.live.parent == nil && end != end.Round(0) { // it is of the monotonic clock
 		at = sinceEpoch(end)

@@ -1,15 +1,12 @@
-package spans
+package sdkspan
 
 import (
 	"context"
-	"fmt"
 	"reflect"
-	"runtime"
 	"sync"
 	"time"
 	"unsafe"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -19,18 +16,24 @@ import (
 // the reading of a time costs. Nothing here needs it where we ask: the start and the kind never
 // change, and the end, the status, events and links do not once the span has ended, by or before
 // the call of End that the goroutine has just come back from or has heard of, which takes the lock
-// itself. So they are read from where they are. That is no part of what the SDK promises:
-// learnSDKSpan looks for the fields by name and type and tries them out, and elsewhere the methods
-// are asked.
+// itself. So they are read from where they are. That is no part of what the SDK promises: Learn
+// looks for the fields by name and type and tries them out, and elsewhere the methods are asked.
 
-// sdkSpan is where things are in the SDK's spans. A nil sdkSpan asks the methods.
-type sdkSpan struct {
+// A Layout is where things are in the SDK's spans. A nil Layout asks the methods. All methods may
+// be called by any goroutine.
+type Layout struct {
 	of                                            unsafe.Pointer // the first word of an interface that has such a span
 	name, start, end, kind, status, events, links uintptr
 	tracer, provider, panics                      uintptr // the field panicRecordingDisabled, behind two pointers
 }
 
-var learnSDKSpan = sync.OnceValue(func() *sdkSpan {
+// Learn finds out, once for all, what this SDK's spans and tracers have, and returns nil if its
+// spans are not as they were when this was written. It makes spans that no metric of the SDK
+// counts.
+func Learn() *Layout { return learn() }
+
+var learn = sync.OnceValue(func() *Layout {
+	learnTracer()
 	from, to := time.Unix(1, 2), time.Unix(3, 4)
 	tr, quiet := uncounted(sdktrace.WithSampler(sdktrace.AlwaysSample()))
 	calm, calmQuiet := uncounted(sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithoutPanicRecording())
@@ -52,13 +55,13 @@ var learnSDKSpan = sync.OnceValue(func() *sdkSpan {
 		return nil
 	}
 	known := layOut(recording)
-	if known == nil || known.nameOf(recording) != "name" || !known.startOf(recording).Equal(from) || !known.endOf(recording).Equal(to) ||
-		known.kindOf(recording) != trace.SpanKindConsumer || known.statusOf(recording) != (sdktrace.Status{Code: codes.Error, Description: "status"}) {
+	if known == nil || known.Name(recording) != "name" || !known.Start(recording).Equal(from) || !known.End(recording).Equal(to) ||
+		known.Kind(recording) != trace.SpanKindConsumer || known.Status(recording) != (sdktrace.Status{Code: codes.Error, Description: "status"}) {
 		return nil
 	}
 	for _, s := range []trace.Span{span, linked, eventful} {
 		s := s.(sdktrace.ReadWriteSpan)
-		if known.ignoresPanics(s) != (s == eventful) || known.hasEvents(s) != (len(s.Events()) != 0) || known.hasLinks(s) != (len(s.Links()) != 0) {
+		if known.IgnoresPanics(s) != (s == eventful) || known.HasEvents(s) != (len(s.Events()) != 0) || known.HasLinks(s) != (len(s.Links()) != 0) {
 			return nil
 		}
 	}
@@ -81,7 +84,7 @@ func uncounted(opts ...sdktrace.TracerProviderOption) (tr trace.Tracer, ok bool)
 }
 
 // layOut looks for the fields, and returns nil if they are not as they were when this was written.
-func layOut(span sdktrace.ReadWriteSpan) *sdkSpan {
+func layOut(span sdktrace.ReadWriteSpan) *Layout {
 	t := reflect.TypeOf(span)
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil
@@ -115,7 +118,7 @@ func layOut(span sdktrace.ReadWriteSpan) *sdkSpan {
 	providerType, provider := behind(tracerType, "provider")
 	panics, ok := providerType.FieldByName("panicRecordingDisabled")
 	all = all && ok && panics.Type.Kind() == reflect.Bool && len(panics.Index) == 1
-	s := &sdkSpan{
+	s := &Layout{
 		of:     of,
 		tracer: tracer, provider: provider, panics: panics.Offset,
 		name:   place("name", reflect.TypeFor[string]()),
@@ -141,97 +144,74 @@ func wordsOf(span sdktrace.ReadWriteSpan) (of, value unsafe.Pointer) {
 }
 
 // in returns where a span's fields are, nil if that is not known.
-func (t *sdkSpan) in(span sdktrace.ReadWriteSpan) unsafe.Pointer {
-	if of, value := wordsOf(span); t != nil && of == t.of {
+func (l *Layout) in(span sdktrace.ReadWriteSpan) unsafe.Pointer {
+	if of, value := wordsOf(span); l != nil && of == l.of {
 		return value
 	}
 	return nil
 }
 
-// startOf returns when a span began.
-func (t *sdkSpan) startOf(span sdktrace.ReadWriteSpan) time.Time {
-	if s := t.in(span); s != nil {
-		return *(*time.Time)(unsafe.Add(s, t.start))
+// Start returns when a span began.
+func (l *Layout) Start(span sdktrace.ReadWriteSpan) time.Time {
+	if s := l.in(span); s != nil {
+		return *(*time.Time)(unsafe.Add(s, l.start))
 	}
 	return span.StartTime()
 }
 
-// kindOf returns a span's kind.
-func (t *sdkSpan) kindOf(span sdktrace.ReadWriteSpan) trace.SpanKind {
-	if s := t.in(span); s != nil {
-		return *(*trace.SpanKind)(unsafe.Add(s, t.kind))
+// Kind returns a span's kind.
+func (l *Layout) Kind(span sdktrace.ReadWriteSpan) trace.SpanKind {
+	if s := l.in(span); s != nil {
+		return *(*trace.SpanKind)(unsafe.Add(s, l.kind))
 	}
 	return span.SpanKind()
 }
 
-// ignoresPanics reports whether the SDK was given WithoutPanicRecording.
-func (t *sdkSpan) ignoresPanics(span sdktrace.ReadWriteSpan) bool {
-	s := t.in(span)
+// IgnoresPanics reports whether the SDK was given WithoutPanicRecording.
+func (l *Layout) IgnoresPanics(span sdktrace.ReadWriteSpan) bool {
+	s := l.in(span)
 	if s == nil {
 		return false
 	}
-	tracer := *(*unsafe.Pointer)(unsafe.Add(s, t.tracer))
-	provider := *(*unsafe.Pointer)(unsafe.Add(tracer, t.provider))
-	return *(*bool)(unsafe.Add(provider, t.panics))
+	tracer := *(*unsafe.Pointer)(unsafe.Add(s, l.tracer))
+	provider := *(*unsafe.Pointer)(unsafe.Add(tracer, l.provider))
+	return *(*bool)(unsafe.Add(provider, l.panics))
 }
 
 // The rest is to be asked of a span that has ended only, by who comes after its End.
 
-// nameOf returns a span's last name.
-func (t *sdkSpan) nameOf(span sdktrace.ReadWriteSpan) string {
-	if s := t.in(span); s != nil {
-		return *(*string)(unsafe.Add(s, t.name))
+// Name returns a span's last name.
+func (l *Layout) Name(span sdktrace.ReadWriteSpan) string {
+	if s := l.in(span); s != nil {
+		return *(*string)(unsafe.Add(s, l.name))
 	}
 	return span.Name()
 }
 
-// endOf returns when a span ended.
-func (t *sdkSpan) endOf(span sdktrace.ReadWriteSpan) time.Time {
-	if s := t.in(span); s != nil {
-		return *(*time.Time)(unsafe.Add(s, t.end))
+// End returns when a span ended.
+func (l *Layout) End(span sdktrace.ReadWriteSpan) time.Time {
+	if s := l.in(span); s != nil {
+		return *(*time.Time)(unsafe.Add(s, l.end))
 	}
 	return span.EndTime()
 }
 
-// statusOf returns a span's status.
-func (t *sdkSpan) statusOf(span sdktrace.ReadWriteSpan) sdktrace.Status {
-	if s := t.in(span); s != nil {
-		return *(*sdktrace.Status)(unsafe.Add(s, t.status))
+// Status returns a span's status.
+func (l *Layout) Status(span sdktrace.ReadWriteSpan) sdktrace.Status {
+	if s := l.in(span); s != nil {
+		return *(*sdktrace.Status)(unsafe.Add(s, l.status))
 	}
 	return span.Status()
 }
 
-// hasEvents and hasLinks report whether a span may have any.
-func (t *sdkSpan) hasEvents(span sdktrace.ReadWriteSpan) bool {
-	s := t.in(span)
-	return s == nil || len(*(*[]sdktrace.Event)(unsafe.Add(s, t.events))) != 0
+// HasEvents reports whether a span may have any.
+func (l *Layout) HasEvents(span sdktrace.ReadWriteSpan) bool {
+	s := l.in(span)
+	return s == nil || len(*(*[]sdktrace.Event)(unsafe.Add(s, l.events))) != 0
 }
 
-func (t *sdkSpan) hasLinks(span sdktrace.ReadWriteSpan) bool {
-	s := t.in(span)
-	return s == nil || len(*(*[]sdktrace.Link)(unsafe.Add(s, t.links))) != 0
-}
-
-// recordPanic adds the exception event that the SDK adds when its own End is deferred. It
-// runs below the deferred End, so a stack trace still shows where the panic began.
-func recordPanic(span trace.Span, value any, opts []trace.SpanEndOption) {
-	attrs := []attribute.KeyValue{
-		attribute.String("exception.type", typeName(value)),
-		attribute.String("exception.message", fmt.Sprint(value)),
-	}
-	if cfg := trace.NewSpanEndConfig(opts...); cfg.StackTrace() {
-		stack := make([]byte, 2048)
-		stack = stack[:runtime.Stack(stack, false)]
-		attrs = append(attrs, attribute.String("exception.stacktrace", string(stack)))
-	}
-	span.AddEvent("exception", trace.WithAttributes(attrs...))
-}
-
-// typeName is the full name of the value's type: "errors.errorString" for *errors.errorString.
-func typeName(value any) string {
-	t := reflect.TypeOf(value)
-	if t.PkgPath() == "" && t.Name() == "" {
-		return t.String()
-	}
-	return fmt.Sprintf("%s.%s", t.PkgPath(), t.Name())
+// HasLinks reports whether a span may have any.
+func (l *Layout) HasLinks(span sdktrace.ReadWriteSpan) bool {
+	s := l.in(span)
+	return s == nil || len(*(*[]sdktrace.Link)(unsafe.Add(s, l.links))) != 0
 }

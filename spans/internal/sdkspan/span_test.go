@@ -1,4 +1,4 @@
-package spans
+package sdkspan
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // TestSDKSpanIsKnown fails when the SDK's spans have changed, so that each look costs a lock again.
 func TestSDKSpanIsKnown(t *testing.T) {
-	if learnSDKSpan() == nil {
+	if Learn() == nil {
 		t.Fatal("what is read of this SDK's spans is not where it is looked for")
 	}
 }
@@ -23,7 +23,7 @@ func TestSDKSpanIsWhatItsMethodsSay(t *testing.T) {
 	type wrapped struct{ sdktrace.ReadWriteSpan }
 	tr := sdktrace.NewTracerProvider().Tracer("times")
 	given := time.Date(2001, 2, 3, 4, 5, 6, 7, time.FixedZone("zone", 3600))
-	for _, sdk := range []*sdkSpan{learnSDKSpan(), nil} {
+	for _, sdk := range []*Layout{Learn(), nil} {
 		for _, c := range []struct {
 			start []trace.SpanStartOption
 			set   func(trace.Span)
@@ -43,22 +43,22 @@ func TestSDKSpanIsWhatItsMethodsSay(t *testing.T) {
 			}
 			for range 2 { // open and ended
 				for _, s := range []sdktrace.ReadWriteSpan{recording, wrapped{recording}} {
-					if got, want := sdk.startOf(s), s.StartTime(); got != want {
+					if got, want := sdk.Start(s), s.StartTime(); got != want {
 						t.Errorf("%T starts at %v, want %v", s, got, want)
 					}
-					if got, want := sdk.endOf(s), s.EndTime(); got != want {
+					if got, want := sdk.End(s), s.EndTime(); got != want {
 						t.Errorf("%T ends at %v, want %v", s, got, want)
 					}
-					if got, want := sdk.kindOf(s), s.SpanKind(); got != want {
+					if got, want := sdk.Kind(s), s.SpanKind(); got != want {
 						t.Errorf("%T is of kind %v, want %v", s, got, want)
 					}
-					if got, want := sdk.statusOf(s), s.Status(); got != want {
+					if got, want := sdk.Status(s), s.Status(); got != want {
 						t.Errorf("%T has status %v, want %v", s, got, want)
 					}
-					if got, want := sdk.hasEvents(s), len(s.Events()) != 0; got != want && (!got || sdk != nil && s == recording) {
+					if got, want := sdk.HasEvents(s), len(s.Events()) != 0; got != want && (!got || sdk != nil && s == recording) {
 						t.Errorf("%T may have events: %t, want %t", s, got, want)
 					}
-					if got, want := sdk.hasLinks(s), len(s.Links()) != 0; got != want && (!got || sdk != nil && s == recording) {
+					if got, want := sdk.HasLinks(s), len(s.Links()) != 0; got != want && (!got || sdk != nil && s == recording) {
 						t.Errorf("%T may have links: %t, want %t", s, got, want)
 					}
 				}
