@@ -263,7 +263,7 @@ func mergeSlopes(c *Curve, same []Curve, profiles []Profile) {
 	var own []float64
 	speedups := map[float64]bool{}
 	for _, x := range same {
-		c.Behind, c.Expiring = max(c.Behind, x.Behind), max(c.Expiring, x.Expiring)
+		c.Behind, c.HoldsUp, c.Expiring = max(c.Behind, x.Behind), max(c.HoldsUp, x.HoldsUp), max(c.Expiring, x.Expiring)
 		c.Awaited, c.Served, c.Overtaken = max(c.Awaited, x.Awaited), max(c.Served, x.Served), max(c.Overtaken, x.Overtaken)
 		if x.Own > 0 {
 			own = append(own, float64(x.Own))

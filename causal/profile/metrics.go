@@ -32,9 +32,9 @@ const (
 	pointKey   = attribute.Key("otelprof.causal.progress_point")
 	// metricKey is of effects only.
 	metricKey = attribute.Key("otelprof.causal.metric")
-	// waitKey is of waits only: inside, awaited, served, overtaken, processor or deadlines, as
-	// [Curve.Inside], [Curve.Awaited], [Curve.Served], [Curve.Overtaken], [Curve.Behind] and
-	// [Curve.Expiring].
+	// waitKey is of waits only: inside, awaited, served, overtaken, processor, others or deadlines,
+	// as [Curve.Inside], [Curve.Awaited], [Curve.Served], [Curve.Overtaken], [Curve.Behind],
+	// [Curve.HoldsUp] and [Curve.Expiring].
 	waitKey = attribute.Key("otelprof.causal.wait")
 )
 
@@ -214,7 +214,7 @@ func (p Profile) waits(end time.Time) (out metricdata.Gauge[float64]) {
 		for _, wait := range []struct {
 			kind string
 			part float64
-		}{{"inside", inside}, {"awaited", c.Awaited}, {"served", c.Served}, {"overtaken", c.Overtaken}, {"processor", c.Behind}, {"deadlines", c.Expiring}} {
+		}{{"inside", inside}, {"awaited", c.Awaited}, {"served", c.Served}, {"overtaken", c.Overtaken}, {"processor", c.Behind}, {"others", c.HoldsUp}, {"deadlines", c.Expiring}} {
 			set := p.regional(c.Mode, c.Region, waitKey.String(wait.kind))
 			out.DataPoints = append(out.DataPoints, metricdata.DataPoint[float64]{Attributes: set, StartTime: p.Started, Time: end, Value: wait.part})
 		}

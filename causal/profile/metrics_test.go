@@ -102,7 +102,7 @@ func TestProducerOfSlowdowns(t *testing.T) {
 		{Mode: ModeSlowdown, Region: price, Progress: "checkout", Own: 3 * time.Second},
 		{Mode: ModeSlowdown, Region: price, Speedup: 0.1, Progress: "checkout", Own: 2 * time.Second},
 	}, Curves: []Curve{
-		{Mode: ModeSlowdown, Region: price, Progress: "checkout", Inside: true, Awaited: 0.25, Served: 3, Overtaken: 0.125, Expiring: 0.5},
+		{Mode: ModeSlowdown, Region: price, Progress: "checkout", Inside: true, Awaited: 0.25, Served: 3, Overtaken: 0.125, HoldsUp: 0.0625, Expiring: 0.5},
 		{Mode: ModeSlowdown, Region: price, Progress: "cart", Inside: true, Awaited: 0.25},
 		{Mode: ModeSlowdown, Region: Region{Scope: "sql", Name: "elsewhere"}, Progress: "checkout"},
 	}}
@@ -123,7 +123,7 @@ func TestProducerOfSlowdowns(t *testing.T) {
 			Temporality: metricdata.CumulativeTemporality, IsMonotonic: true,
 			DataPoints: []metricdata.DataPoint[float64]{point(0, 3), point(0.1, 2)},
 		},
-		waitsMetric: metricdata.Gauge[float64]{DataPoints: []metricdata.DataPoint[float64]{wait("inside", 1), wait("awaited", 0.25), wait("served", 3), wait("overtaken", 0.125), wait("processor", 0), wait("deadlines", 0.5)}},
+		waitsMetric: metricdata.Gauge[float64]{DataPoints: []metricdata.DataPoint[float64]{wait("inside", 1), wait("awaited", 0.25), wait("served", 3), wait("overtaken", 0.125), wait("processor", 0), wait("others", 0.0625), wait("deadlines", 0.5)}},
 	}
 	for _, m := range got[0].Metrics {
 		if data, ok := want[m.Name]; ok {

@@ -117,6 +117,10 @@ type Curve struct {
 	// shorter wait for a processor, which comes before their ends: a hold after it may cost so much
 	// more than a longer span.
 	Behind float64 `json:"waits_for_processor,omitempty"`
+	// HoldsUp is the part of the region's spans, in [0, 1], that a goroutine ends which soon ends
+	// others that are open by then, as one that reads answers for all: a hold there holds up these,
+	// too, and costs more than a longer span would.
+	HoldsUp float64 `json:"holds_up,omitempty"`
 	// Expiring is the part of the region's delays, in [0, 1], that were left out since a deadline
 	// was near. As many calls may fail, and may succeed where something is faster.
 	Expiring float64 `json:"near_deadlines,omitempty"`

@@ -162,6 +162,7 @@ func (c Curve) validateSlopes(v *validate.Errors, key string) {
 	v.That(c.Served >= 0, key+".served", c.Served, "must not be negative")
 	v.That(c.Overtaken >= 0 && c.Overtaken <= 1, key+".overtaken", c.Overtaken, "must be in [0, 1]")
 	v.That(c.Awaited >= 0 && c.Awaited <= 1, key+".awaited", c.Awaited, "must be in [0, 1]")
+	v.That(c.HoldsUp >= 0 && c.HoldsUp <= 1, key+".holds_up", c.HoldsUp, "must be in [0, 1]")
 	v.That(c.Expiring >= 0 && c.Expiring <= 1, key+".near_deadlines", c.Expiring, "must be in [0, 1]")
 	v.That(c.Drift >= 0 && c.Drift <= mostReduction, key+".drift", c.Drift, "must be in [0, %g]", mostReduction)
 	v.That(len(c.Slopes) == 0 || c.Mode == ModeSlowdown || c.Mode == ModeReplay, key+".slopes", nil, "must be given in modes %q and %q only", ModeSlowdown, ModeReplay)

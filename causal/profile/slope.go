@@ -200,6 +200,12 @@ func (c Curve) bent(small, large Slope) (at, bends float64) {
 // MostBehind is up to which [Curve.Behind] a slope is an answer, not only a bound.
 const MostBehind = 0.5
 
+// leastHoldsUp is from which [Curve.HoldsUp] on a slope is a bound from above alone. Where such a
+// goroutine is held for a part r of the time by ends at random times, that is 1 - e^-r, and what
+// waits for it costs as much again as r/2/(1-r) of the holds (M/D/1: Pollaczek and Khinchine). Up to
+// .6 that is less than 1/(1-HoldsUp).
+const leastHoldsUp = 0.02
+
 // Near is the largest speed-up up to which a slope is the answer; beyond, it is a bound.
 const Near = 0.10
 
@@ -246,7 +252,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		return e.notConvex(small, large)
 	}
 	near := min(speedup, Near)
-	lo := (small.Lo - max(0, large.Elasticity-small.Elasticity)) * (1 - c.Behind) * near
+	lo := (small.Lo - max(0, large.Elasticity-small.Elasticity)) * (1 - c.Behind) * (1 - c.HoldsUp) * near
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
@@ -263,6 +269,10 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if c.Behind > MostBehind {
 		e.Bounded, at = true, at/2
 		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one")
+	}
+	if c.HoldsUp > leastHoldsUp {
+		e.Bounded, at = true, at*(1-c.HoldsUp/2)
+		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: its spans end on goroutines that have others to end, and a hold there holds up these, too")
 	}
 	if missing := c.missing(at); c.Inside || missing*speedup > stats.ModelError/2 {
 		e.Bounded = true

@@ -77,6 +77,7 @@ type analysis struct {
 	goroutines  map[trace.GoID]*goroutine
 	open        map[uint64]*region
 	sums        map[regionKey]*sums
+	moves       map[regionKey]*Region
 	processors  processors
 	waits       *waitTimes // nil where they are not asked for
 	// wall is what the clock on the wall showed at atWall, zero if that is not known.
@@ -89,6 +90,7 @@ func newAnalysis() *analysis {
 		goroutines: map[trace.GoID]*goroutine{},
 		open:       map[uint64]*region{},
 		sums:       map[regionKey]*sums{},
+		moves:      map[regionKey]*Region{},
 	}
 }
 
@@ -212,20 +214,17 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	r.goroutine.advance(at)
 	total, self := a.close(r, at)
 	if r.goroutine != g {
-		a.report.Moved++
+		a.move(r, g, at)
 		return
+	}
+	if a.sums[r.key] == nil && len(a.sums) >= maxNames {
+		r.key = regionKey{name: "other"}
+		a.report.Folded++
 	}
 	of := a.sums[r.key]
 	if of == nil {
-		if len(a.sums) >= maxNames {
-			r.key = regionKey{name: "other"}
-			a.report.Folded++
-			of = a.sums[r.key]
-		}
-		if of == nil {
-			of = &sums{Region: Region{Scope: r.key.scope, Name: r.key.name}}
-			a.sums[r.key] = of
-		}
+		of = &sums{Region: Region{Scope: r.key.scope, Name: r.key.name}}
+		a.sums[r.key] = of
 	}
 	of.Count++
 	of.total.add(&total)
@@ -238,6 +237,25 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	}
 }
 
+// move counts a region that another goroutine has ended than the one that began it.
+func (a *analysis) move(r *region, by *goroutine, at trace.Time) {
+	a.report.Moved++
+	if last := by.moved; last.of != nil && r.began < last.at && at < last.held {
+		last.of.HoldsUp++
+	}
+	if a.moves[r.key] == nil && len(a.moves) >= maxNames {
+		r.key = regionKey{name: "other"}
+	}
+	of := a.moves[r.key]
+	if of == nil {
+		of = &Region{Scope: r.key.scope, Name: r.key.name}
+		a.moves[r.key] = of
+	}
+	of.Count++
+	const part = 10 // of its time
+	by.moved = moved{of: of, at: at, held: at + (at-r.began)/part}
+}
+
 func (a *analysis) finish() *Report {
 	report := &a.report
 	report.Window = time.Duration(a.last - a.first)
@@ -248,6 +266,10 @@ func (a *analysis) finish() *Report {
 		s.Total, s.Self = s.total.split(), s.self.split()
 		report.Regions = append(report.Regions, s.Region)
 	}
-	report.sort()
+	for _, r := range a.moves {
+		report.Moves = append(report.Moves, *r)
+	}
+	sortRegions(report.Regions)
+	sortRegions(report.Moves)
 	return report
 }

@@ -136,6 +136,31 @@ func TestGoroutineEndsBeforeItsRegion(t *testing.T) {
 	}
 }
 
+// A goroutine that ends what others have begun holds the next one up by what it does at the end of
+// one, if that is open by then and soon ends.
+func TestHoldsUp(t *testing.T) {
+	s := newScript(t)
+	end := func(by trace.GoID, id int, after trace.Time) {
+		s.at += after
+		s.mark(by, fmt.Sprintf("otelprof-%d", id))
+	}
+	for i, name := range []string{"a", "b", "c", "own"} {
+		s.mark(trace.GoID(10+i), fmt.Sprintf("otelprof+%d 0 0 0 %s", i+1, name))
+	}
+	end(1, 1, 100) // a
+	end(1, 2, 5)   // b, which a's tenth of 100 would have held up
+	end(1, 3, 50)  // c comes too late for that of b
+	end(13, 4, 1)  // where it began
+	s.mark(10, "otelprof+5 0 0 0 c")
+	end(1, 5, 1) // it began behind the one before
+	end(2, 6, 0) // began before the window
+	report := s.a.finish()
+	want := []Region{{Scope: "test", Name: "a", Count: 1, HoldsUp: 1}, {Scope: "test", Name: "b", Count: 1}, {Scope: "test", Name: "c", Count: 2}}
+	if diff := cmp.Diff(want, report.Moves); diff != "" || report.Moved != 4 {
+		t.Errorf("%d moved, want 4 (-want +got):\n%s", report.Moved, diff)
+	}
+}
+
 func TestRenamed(t *testing.T) {
 	s := newScript(t)
 	s.mark(1, "otelprof+1 0 0 0 GET")

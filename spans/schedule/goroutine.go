@@ -34,6 +34,15 @@ type goroutine struct {
 	// count.
 	waiting wait
 	counted trace.Time
+
+	moved moved // the last region that it has ended which began elsewhere
+}
+
+// moved is a region that ended on another goroutine, at a time, and until when that would be held
+// by a tenth of the region's time. Of is nil for none.
+type moved struct {
+	of       *Region
+	at, held trace.Time
 }
 
 // A region is open on a goroutine. What its clocks show at the end, less what they showed at the

@@ -53,6 +53,10 @@ type Region struct {
 	// for was done, as others had answered: of a quorum, or of hedged requests. Whether one counts
 	// depends on how long it takes.
 	Overtaken uint64 `json:"overtaken,omitempty"`
+	// HoldsUp is, of regions that moved, how many a goroutine ended that went on to end another
+	// one, which was open by then, in less than a tenth of their time: who holds that goroutine for
+	// as long holds up both.
+	HoldsUp uint64 `json:"holds_up,omitempty"`
 }
 
 // A Report says where the time went in one window.
@@ -73,8 +77,10 @@ type Report struct {
 	ProcessorWait time.Duration `json:"processor_wait_ns"`
 	// Regions are ordered by the time of Total, the longest first.
 	Regions []Region `json:"regions"`
+	// Moves are the regions that ended on another goroutine, with counts alone.
+	Moves []Region `json:"moves,omitempty"`
 	// Open regions had not ended, Partial ones began before the window, Moved ones ended on another
-	// goroutine. They are in no sum.
+	// goroutine. They are in no sum of Regions.
 	Open    uint64 `json:"open"`
 	Partial uint64 `json:"partial"`
 	Moved   uint64 `json:"moved"`
@@ -100,8 +106,8 @@ func (r *Report) Region(scope, name string) (Region, bool) {
 	return Region{}, false
 }
 
-func (r *Report) sort() {
-	slices.SortFunc(r.Regions, func(a, b Region) int {
+func sortRegions(all []Region) {
+	slices.SortFunc(all, func(a, b Region) int {
 		return cmp.Or(
 			cmp.Compare(b.Total.Sum(), a.Total.Sum()),
 			strings.Compare(a.Scope, b.Scope),

@@ -42,6 +42,7 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			w := run.workOf(region)
 			c.Inside, c.Awaited, c.Served = w.Queues(all), w.awaited, w.served
 			c.Overtaken, c.Behind, c.Expiring = w.overtaken, w.Behind, experiment.Expiring(experiments, i)
+			c.HoldsUp = w.holdsUp
 			c.Drift = experiment.Drift(experiments, i, w.self)
 			c.AnswerFromSlopes(run.Speedups())
 			v := experiment.EvidenceOf(experiments, experiment.Arm{Speedup: run.Levels()[0], Spared: i}, point)

@@ -28,6 +28,8 @@ type work struct {
 	served float64
 	// overtaken is the part of its spans that others have answered in place of.
 	overtaken float64
+	// holdsUp is the part of its spans behind whose ends the same goroutine soon ends others.
+	holdsUp float64
 }
 
 // A Workload is what regions do, from a recording of the warm-up.
@@ -41,6 +43,7 @@ type Split struct {
 	// spans did while it waited for them, ns.
 	awaited, served float64
 	overtaken       float64 // part of spans
+	holdsUp         float64 // part of spans
 	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
 	// the ends of a recording more often than others, so that the part is too large where many
 	// wait.
@@ -70,6 +73,16 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 		s.awaited, s.served = float64(r.Awaited)/float64(r.Count), float64(r.Served)/float64(r.Count)
 		s.overtaken = float64(r.Overtaken) / float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
+	}
+	for _, r := range report.Moves {
+		key := profile.Region{Scope: r.Scope, Name: r.Name}
+		s, known := all[key]
+		if !known {
+			s = unknownSplit
+		}
+		others, _ := report.Region(r.Scope, r.Name)
+		s.holdsUp = float64(r.HoldsUp) / float64(r.Count+others.Count)
+		all[key] = s
 	}
 	return all, nil
 }
@@ -116,7 +129,7 @@ func splitOf(self schedule.Split, helped time.Duration, spans uint64) Split {
 	waits := blockedBy(self, lockReasons)
 	own := sum - float64(self.Runnable) - waits + min(float64(helped), waits)
 	if sum <= 0 || own <= 0 {
-		return Split{Own: 1, queued: 1}
+		return unknownSplit
 	}
 	s := Split{Own: own / sum, Computing: float64(self.Running) / own, queued: blockedBy(self, queueReasons) / sum, asking: blockedBy(self, askReasons) / sum}
 	if spans >= enough {
@@ -124,6 +137,9 @@ func splitOf(self schedule.Split, helped time.Duration, spans uint64) Split {
 	}
 	return s
 }
+
+// unknownSplit is all of the self time, of which it is not known what is waited for.
+var unknownSplit = Split{Own: 1, queued: 1}
 
 // leastWarm is how many spans of a region the warm-up must have for what it does.
 const leastWarm = 5
@@ -146,7 +162,7 @@ func (run *Run) workOf(key profile.Region) work {
 		return work{}
 	}
 	if !known {
-		s = Split{Own: 1, queued: 1}
+		s = unknownSplit
 	}
 	self := float64(now.Self+now.Renamed-before.Self-before.Renamed) / float64(n)
 	own := s.Own * self
@@ -157,7 +173,7 @@ func (run *Run) workOf(key profile.Region) work {
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited, w.served = min(1, s.awaited/own), s.served/own
-		w.overtaken = s.overtaken
+		w.overtaken, w.holdsUp = s.overtaken, s.holdsUp
 	}
 	return w
 }

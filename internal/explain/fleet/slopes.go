@@ -202,7 +202,7 @@ const mostElasticity = 1000
 func (s slopes) setOn(c *profile.Curve, waits map[string]float64) {
 	c.Slopes = s.found
 	c.Inside, c.Awaited, c.Served = waits == nil || waits["inside"] > 0, waits["awaited"], waits["served"]
-	c.Overtaken, c.Behind = waits["overtaken"], waits["processor"]
+	c.Overtaken, c.Behind, c.HoldsUp = waits["overtaken"], waits["processor"], waits["others"]
 	if s.all.visits > 0 {
 		c.Own = seconds(s.all.own / s.all.visits)
 	}
