@@ -106,3 +106,20 @@ func TestSplitOf(t *testing.T) {
 		}
 	}
 }
+
+// What a span waits for at a channel is not its own where that is a child on another goroutine, which
+// its self time leaves out.
+func TestOwnTimeOfSelf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		split          Split
+		own, computing float64
+	}{
+		"no mean of spans":   {Split{Own: 0.5, Computing: 0.25}, 500, 0.25},
+		"as it is recorded":  {Split{Own: 1, Computing: 0.25, Each: 1100}, 1100, 0.25},
+		"waits for children": {Split{Own: 1, Computing: 0.05, Each: 10_000}, 1000, 0.5},
+	} {
+		if own, computing := tt.split.of(1000); own != tt.own || computing != tt.computing {
+			t.Errorf("%s: %v ns, of which it computes %v, want %v and %v", name, own, computing, tt.own, tt.computing)
+		}
+	}
+}

@@ -138,6 +138,24 @@ func splitOf(self schedule.Split, helped time.Duration, spans uint64) Split {
 	return s
 }
 
+// childrenElsewhere is how many times its self time a region's own must be in a recording, for more
+// than chance, to have waits in it for children on other goroutines, at channels: a recording has
+// all times by goroutine.
+const childrenElsewhere = 1.25
+
+// of returns the own time of a span that has so much self time, ns, and which part of it the span
+// computes, in [0, 1].
+func (s Split) of(self float64) (own, computing float64) {
+	own, computing = s.Own*self, s.Computing
+	if s.Each > 0 {
+		own = s.Each
+	}
+	if self > 0 && own > childrenElsewhere*self {
+		own, computing = self, min(1, computing*own/self)
+	}
+	return own, computing
+}
+
 // unknownSplit is all of the self time, of which it is not known what is waited for.
 var unknownSplit = Split{Own: 1, queued: 1}
 
@@ -165,11 +183,8 @@ func (run *Run) workOf(key profile.Region) work {
 		s = unknownSplit
 	}
 	self := float64(now.Self+now.Renamed-before.Self-before.Renamed) / float64(n)
-	own := s.Own * self
-	if s.Each > 0 {
-		own = s.Each
-	}
-	w := work{own: own, self: self, computing: s.Computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
+	own, computing := s.of(self)
+	w := work{own: own, self: self, computing: computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited, w.served = min(1, s.awaited/own), s.served/own
