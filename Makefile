@@ -37,6 +37,7 @@ test: ## Run the tests of every module, with the race detector where there is a 
 .PHONY: test-long
 test-long: ## Run the tests that have more rounds with -long, or run with it only, without the race detector, five minutes
 	@$(GO) test -timeout 20m $$(grep -rl --include='*_test.go' 'thorough\.\(Rounds\|Of\)' --exclude-dir=integration . | xargs -n 1 dirname | sort -u) -long
+	@cd integration && $(GO) test ./peers -long
 
 # The modules of OpenTelemetry that go.mod names, of which it has the oldest releases that will do.
 OTEL = $(shell $(GO) list -m -f '{{if not .Indirect}}{{.Path}}{{end}}' all | grep '^go.opentelemetry.io/otel')
@@ -113,7 +114,7 @@ house: ## Print how large the project is and how it is laid out, exit 1 where a 
 	@cd integration && $(GO) run ./house
 
 .PHONY: ratios
-ratios: ## Measure our cost beside the SDK's and others', half an hour, exit 1 where a target is missed; ARGS="-only span" for a part
+ratios: ## Measure our cost beside the SDK's and others', an hour and a half, exit 1 where a target is missed; ARGS="-only span" for a part
 	@mkdir -p .tools && cd examples && $(GO) build -o ../.tools/shop ./shop
 	@cd integration && $(GO) run ./peers -shop ../.tools/shop $(ARGS)
 

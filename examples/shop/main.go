@@ -42,7 +42,8 @@ type settings struct {
 	plan     string
 	data     string
 	clients  int
-	measure  string // side, with -for; "" for the demo
+	measure  string        // side, with -for; "" for the demo
+	warm     time.Duration // what of a measured run is not measured
 }
 
 func parseFlags(args []string, stderr io.Writer) (settings, error) {
@@ -55,8 +56,12 @@ func parseFlags(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&s.data, "data", "", "`folder` of the database and the OTLP-JSON files (default in the user's cache folder)")
 	flags.IntVar(&s.clients, "clients", 8, "closed-loop clients of the load generator")
 	flags.StringVar(&s.measure, "measure", "", "print what requests take, and nothing else, on `side` "+sideOtelprof+", with all of the demo but experiments, or "+sideSDK+", the OpenTelemetry SDK alone; with -for")
+	flags.DurationVar(&s.warm, "warm", -1, "what of -for is not measured, with -measure (default a quarter)")
 	if err := flags.Parse(args); err != nil {
 		return s, err
+	}
+	if s.warm < 0 {
+		s.warm = s.duration / 4
 	}
 	switch {
 	case flags.NArg() > 0:

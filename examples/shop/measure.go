@@ -24,9 +24,6 @@ const (
 	sideSDK      = "sdk"
 )
 
-// warmUp is the part of a run that is not measured.
-const warmUp = 0.25
-
 // measure runs the shop on one side and prints one line: requests and seconds on the wall,
 // microseconds of the processor for each request, those of the clients included, and percentiles of
 // what the clients waited.
@@ -47,7 +44,7 @@ func measure(ctx context.Context, cfg settings, files string, stdout, stderr io.
 	ctx, cancel := context.WithTimeout(ctx, cfg.duration)
 	defer cancel()
 	began := make(chan usage, 1)
-	warm := time.AfterFunc(time.Duration(warmUp*float64(cfg.duration)), func() {
+	warm := time.AfterFunc(cfg.warm, func() {
 		load.Latencies.Reset()
 		began <- readUsage()
 	})

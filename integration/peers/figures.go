@@ -39,11 +39,11 @@ const maxDropped = 0.01
 
 var (
 	idleTarget      = target{x: 0.93, deltaAllocs: 2}
-	fullTarget      = target{x: 0.75, deltaAllocs: 2, deltaBytes: 300}
-	rootTarget      = target{x: 0.70}
-	keepAllTarget   = target{x: 0.65}
+	fullTarget      = target{x: 0.80, deltaAllocs: 2, deltaBytes: 300}
+	rootTarget      = target{x: 0.75}
+	keepAllTarget   = target{x: 0.70}
 	unsampledTarget = target{x: 0.65, deltaAllocs: 2, deltaBytes: 300}
-	grafanaTarget   = target{x: 1.5}
+	grafanaTarget   = target{x: 1.6}
 )
 
 func figures() []figure {

@@ -27,7 +27,7 @@ type growth struct {
 }
 
 // growthLeast is the least that x may become, beside x at the first size.
-const growthLeast = 1 / 1.3
+const growthLeast = 0.85
 
 var growths = []growth{
 	{"live_spans", []int{1, 1000, 1_000_000}, liveSpans},

@@ -61,7 +61,8 @@ func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	part := min(1, arm.Seconds()*10) // of what is not measured by time
 	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm),
 		runShop(w, match, shop, rounds),
-		runShopBeside(w, match, shop, rounds, arm), runGrowth(w, match, rounds, arm))
+		runShopBeside(w, match, shop, rounds, arm), runShopMinutes(w, match, shop, rounds, arm),
+		runBackground(w, match, rounds, arm), runGrowth(w, match, rounds, arm))
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

@@ -11,5 +11,8 @@ import (
 // runtimeFigures are none here.
 var runtimeFigures []struct{}
 
+// runBackground has no clock of processor time here.
+func runBackground(io.Writer, *regexp.Regexp, int, time.Duration) error { return nil }
+
 // runRuntime has no clock of processor time here.
 func runRuntime(io.Writer, *regexp.Regexp, int, time.Duration) error { return nil }

@@ -55,9 +55,9 @@ var (
 func seriesFigures() []seriesFigure {
 	const many, some = 200, 20
 	return []seriesFigure{
-		{seriesName, hdrSeries, sdkSeries, many, 10_000, 6000},
-		{seriesName + "_1e6", hdrSeries, sdkSeries, some, 1_000_000, 0},
-		{seriesName + "_1pct", hdrSeries1, sdkSeries, many, 10_000, 1500},
+		{seriesName, hdrSeries, sdkSeries, many, 10_000, 0},
+		{seriesName + "_1e6", hdrSeries, sdkSeries, some, 1_000_000, 4 << 10},
+		{seriesName + "_1pct", hdrSeries1, sdkSeries, many, 10_000, 1 << 10},
 		{seriesName + "_1pct_1e6", hdrSeries1, sdkSeries, some, 1_000_000, 0},
 		{seriesName + "_prometheus", hdrSeries, prometheusSeries, many, 10_000, 0},
 		{seriesName + "_prometheus_1e6", hdrSeries, prometheusSeries, some, 1_000_000, 0},

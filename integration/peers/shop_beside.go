@@ -68,20 +68,65 @@ func runShopBeside(w io.Writer, match *regexp.Regexp, program string, rounds int
 }
 
 // serveShop runs the shop for some time, with data in a folder of its own.
-func serveShop(shop, side, data string, d time.Duration) (r shopRun, err error) {
+func serveShop(shop, side, data string, d time.Duration, args ...string) (r shopRun, err error) {
 	if err := os.RemoveAll(data); err != nil {
 		return r, err
 	}
-	run := exec.Command(shop, "-measure", side, "-for", d.String(), "-data", data, "-listen", "127.0.0.1:0")
+	run := exec.Command(shop, append(args, "-measure", side, "-for", d.String(), "-data", data, "-listen", "127.0.0.1:0")...)
+	err = answerOf(run, "requests=%g seconds=%g cpu_us=%g p50_us=%g p99_us=%g p999_us=%g", &r.requests, &r.seconds, &r.cpu, &r.p50, &r.p99, &r.p999)
+	return r, err
+}
+
+// answerOf runs a program that prints one line, and reads that.
+func answerOf(run *exec.Cmd, format string, to ...any) error {
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
 	out, err := run.Output()
 	if err != nil {
-		return r, fmt.Errorf("%v: %w: %s", run.Args, err, bytes.TrimSpace(stderr.Bytes()))
+		return fmt.Errorf("%v: %w: %s", run.Args, err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	_, err = fmt.Sscanf(string(out), "requests=%g seconds=%g cpu_us=%g p50_us=%g p99_us=%g p999_us=%g", &r.requests, &r.seconds, &r.cpu, &r.p50, &r.p99, &r.p999)
-	if err != nil {
-		return r, fmt.Errorf("%v: answer %q: %w", run.Args, out, err)
+	if _, err := fmt.Sscanf(string(out), format, to...); err != nil {
+		return fmt.Errorf("%v: answer %q: %w", run.Args, out, err)
 	}
-	return r, nil
+	return nil
+}
+
+// shopMinutes are how long the shop runs, from its start on, for figures of its processor time, and
+// which part of the requests for each second of that must be left.
+var shopMinutes = []struct {
+	name  string
+	least float64
+}{{"shop_cpu_first_minute", 0.92}, {"shop_cpu_ten_minutes", 0.98}}
+
+// runShopMinutes writes a line for each.
+func runShopMinutes(w io.Writer, match *regexp.Regexp, program string, rounds int, arm time.Duration) (err error) {
+	ten, minute, _ := lengths(arm)
+	for i, f := range shopMinutes {
+		if program == "" || !match.MatchString(f.name) { // runShopBeside has said that it is missing
+			continue
+		}
+		d, times := minute, min(rounds, 3)
+		if i > 0 {
+			d, times = ten, 1
+		}
+		dir, err := os.MkdirTemp("", "shop")
+		if err != nil {
+			return err
+		}
+		serve := func(side string) func() (shopRun, error) {
+			return func() (shopRun, error) {
+				return serveShop(program, side, filepath.Join(dir, "data"), d, "-warm", "0s")
+			}
+		}
+		var x []float64
+		err = inTurn(times, serve("otelprof"), serve("sdk"), func(ours, peer shopRun) { x = append(x, peer.cpu/ours.cpu) })
+		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f rounds=%d seconds=%.0f clock=cpu target=x>=%g holds=%s\n",
+			f.name, quantile(x, 0.5), quantile(x, 0.25), quantile(x, 0.75), len(x), d.Seconds(), f.least, yes(quantile(x, 0.5) >= f.least)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

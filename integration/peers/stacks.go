@@ -24,7 +24,7 @@ func stacksFigures() []figure {
 	return []figure{
 		{
 			name: "stacks_label", ours: func() *side { return labeled(always) }, peer: func() *side { return regions(always) },
-			perTrace: batch, goroutines: 1, procs: 1, target: target{deltaNs: 60, deltaAllocs: 0.01},
+			perTrace: batch, goroutines: 1, procs: 1, target: target{deltaNs: 50, deltaAllocs: 0.01},
 		},
 		{
 			name: "stacks_label_unsampled", ours: func() *side { return labeled(never) }, peer: func() *side { return regions(never) },
