@@ -32,16 +32,6 @@ const (
 	mostP99    = 1.05
 )
 
-// lengths are how long programs run: parts of ten minutes, where an arm takes 100 ms. A shorter one
-// is a test.
-func lengths(arm time.Duration) (ten, minute, half time.Duration) {
-	part := min(1, arm.Seconds()*10)
-	of := func(d time.Duration) time.Duration {
-		return max(500*time.Millisecond, time.Duration(part*part*float64(d)))
-	}
-	return of(10 * time.Minute), of(time.Minute), of(30 * time.Second)
-}
-
 // A pacedRun is what the service said of itself.
 type pacedRun struct{ requests, seconds, cpu, p99, peak float64 }
 

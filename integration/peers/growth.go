@@ -63,6 +63,45 @@ func runGrowth(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration)
 	return nil
 }
 
+// scales are numbers of goroutines, each with a processor of its own, and scalesLeast which part of
+// what one does each of several must do.
+var scales = []int{1, 2, 4, 8, 16}
+
+const scalesLeast = 0.9
+
+// runScaling writes what unsampled spans do on that many processors, as far as the machine has
+// them.
+func runScaling(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) error {
+	const name = "scaling_unsampled"
+	if !match.MatchString(name) {
+		return nil
+	}
+	first := 0.0
+	for _, n := range scales {
+		if n > runtime.NumCPU() {
+			if _, err := fmt.Fprintf(w, "# %s n=%d is not measured: %d processors\n", name, n, runtime.NumCPU()); err != nil {
+				return err
+			}
+			continue
+		}
+		f := sideBySide(n)
+		f.procs = n
+		r, err := measure(f, min(rounds, 15), arm)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if n == 1 {
+			first = r.ours.ns
+		}
+		part := first / (float64(n) * r.ours.ns)
+		if _, err := fmt.Fprintf(w, "ratio %s n=%d ours=%.0f peer=%.0f x=%.2f each_of_first=%.2f clock=cpu target=each_of_first>=%g holds=%s\n",
+			name, n, r.ours.ns, r.peer.ns, r.x, part, scalesLeast, yes(part >= scalesLeast)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // bytesEach writes the memory that one takes, "-" where there are too few to separate from the rest
 // of the program.
 func bytesEach(bytes float64, size int) string {

@@ -62,7 +62,7 @@ func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm),
 		runShop(w, match, shop, rounds),
 		runShopBeside(w, match, shop, rounds, arm), runShopMinutes(w, match, shop, rounds, arm),
-		runBackground(w, match, rounds, arm), runGrowth(w, match, rounds, arm))
+		runBackground(w, match, rounds, arm), runGrowth(w, match, rounds, arm), runScaling(w, match, rounds, arm))
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

@@ -83,7 +83,7 @@ func TestEveryFigureRuns(t *testing.T) {
 	for _, g := range growths {
 		sizes += len(g.sizes)
 	}
-	if want := 1 + len(figures()) + len(histogramFigures()) + len(seriesFigures()) + len(conversionErrors) + 2*len(runtimeFigures) + 4 + 1 + 4 + sizes; len(lines) != want {
+	if want := 1 + len(figures()) + len(histogramFigures()) + len(seriesFigures()) + len(conversionErrors) + 2*len(runtimeFigures) + 4 + 1 + 4 + sizes + len(scales); len(lines) != want {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), want, out.String())
 	}
 	for i, f := range figures() {

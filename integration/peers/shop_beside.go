@@ -91,6 +91,16 @@ func answerOf(run *exec.Cmd, format string, to ...any) error {
 	return nil
 }
 
+// lengths are how long programs run: parts of ten minutes, where an arm takes 100 ms. A shorter one
+// is a test.
+func lengths(arm time.Duration) (ten, minute, half time.Duration) {
+	part := min(1, arm.Seconds()*10)
+	of := func(d time.Duration) time.Duration {
+		return max(500*time.Millisecond, time.Duration(part*part*float64(d)))
+	}
+	return of(10 * time.Minute), of(time.Minute), of(30 * time.Second)
+}
+
 // shopMinutes are how long the shop runs, from its start on, for figures of its processor time, and
 // which part of the requests for each second of that must be left.
 var shopMinutes = []struct {
