@@ -212,6 +212,7 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 		r.key.name = s.Name
 	}
 	r.goroutine.advance(at)
+	interleaved := r.goroutine.open[len(r.goroutine.open)-1] != r
 	total, self := a.close(r, at)
 	if r.goroutine != g {
 		a.move(r, g, at)
@@ -234,6 +235,9 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.Served += time.Duration(r.served)
 	if r.overtaken() {
 		of.Overtaken++
+	}
+	if interleaved {
+		of.Interleaved++
 	}
 }
 

@@ -161,6 +161,23 @@ func TestHoldsUp(t *testing.T) {
 	}
 }
 
+// A goroutine that does several things at a time ends one while later ones are open.
+func TestInterleaved(t *testing.T) {
+	s := newScript(t)
+	for _, mark := range []string{"+1 0 0 0 outer", "+2 0 0 0 inner", "-2", "-1", "+1 0 0 0 first", "+2 0 0 0 second", "-1", "-2"} {
+		s.mark(1, "otelprof"+mark)
+	}
+	for _, r := range s.a.finish().Regions {
+		want := uint64(0)
+		if r.Name == "first" {
+			want = 1
+		}
+		if r.Interleaved != want || r.Count != 1 {
+			t.Errorf("%d of %d %q are interleaved, want %d of 1", r.Interleaved, r.Count, r.Name, want)
+		}
+	}
+}
+
 func TestRenamed(t *testing.T) {
 	s := newScript(t)
 	s.mark(1, "otelprof+1 0 0 0 GET")

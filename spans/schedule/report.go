@@ -53,6 +53,10 @@ type Region struct {
 	// for was done, as others had answered: of a quorum, or of hedged requests. Whether one counts
 	// depends on how long it takes.
 	Overtaken uint64 `json:"overtaken,omitempty"`
+	// Interleaved is the number of regions that ended while one that began later was open on their
+	// goroutine, as one has that does several things at a time (an event loop). Self then has the
+	// time of the latest one alone.
+	Interleaved uint64 `json:"interleaved,omitempty"`
 	// HoldsUp is, of regions that moved, how many a goroutine ended that went on to end another
 	// one, which was open by then, in less than a tenth of their time: who holds that goroutine for
 	// as long holds up both.

@@ -44,6 +44,7 @@ type Split struct {
 	awaited, served float64
 	overtaken       float64 // part of spans
 	holdsUp         float64 // part of spans
+	interleaved     float64 // part of spans
 	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
 	// the ends of a recording more often than others, so that the part is too large where many
 	// wait.
@@ -72,6 +73,7 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
 		s.awaited, s.served = float64(r.Awaited)/float64(r.Count), float64(r.Served)/float64(r.Count)
 		s.overtaken = float64(r.Overtaken) / float64(r.Count)
+		s.interleaved = float64(r.Interleaved) / float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
 	}
 	for _, r := range report.Moves {
@@ -111,7 +113,9 @@ var (
 )
 
 // mostQueued is for which part of its self time a region may wait for other goroutines, until a
-// hold at the ends of its spans may be no hold of what they wait for.
+// hold at the ends of its spans may be no hold of what they wait for; and which part of its spans
+// may end while the goroutine is in others that began later: a hold is no longer span then, but all
+// of them are held.
 const mostQueued = 0.02
 
 func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
@@ -184,7 +188,7 @@ func (run *Run) workOf(key profile.Region) work {
 	}
 	self := float64(now.Self+now.Renamed-before.Self-before.Renamed) / float64(n)
 	own, computing := s.of(self)
-	w := work{own: own, self: self, computing: computing, Waits: experiment.Waits{Inside: s.queued > mostQueued, Outside: s.asking > mostQueued}}
+	w := work{own: own, self: self, computing: computing, Waits: experiment.Waits{Inside: max(s.queued, s.interleaved) > mostQueued, Outside: s.asking > mostQueued}}
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited, w.served = min(1, s.awaited/own), s.served/own
