@@ -4,10 +4,12 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // idioms are programs of common Go: a send that a context ends, a lock of readers and writers, a
-// writer in order, a token bucket, an answer that is fetched later.
+// writer in order, a token bucket, an answer that is fetched later, spans that end elsewhere.
 func idioms() []Workload {
 	return []Workload{
 		{
@@ -30,6 +32,75 @@ func idioms() []Workload {
 			Name: "deferred", About: "3 clients who ask a worker for 1.9 ms, do 5 ms of their own, and fetch the answer", Class: Outside,
 			Regions: []string{"serve", "own"}, Run: deferred, Varies: true,
 		},
+		{
+			Name: "dispatched", About: "10 clients, 10 ms each, and a query of 10 ms whose span ends on the goroutine that reads the answers of all", Class: Outside,
+			Regions: []string{"query", "think"}, Run: dispatched, Varies: true,
+		},
+		{
+			Name: "looped", About: "an event loop for 8 clients, who think for 6 ms, with a call of 6 ms", Class: Outside,
+			Regions: []string{"call"}, Run: looped, Varies: true,
+		},
+	}
+}
+
+// dispatched is clients of one connection, whose spans end on the goroutine that reads it.
+func dispatched(ctx context.Context, p *Program) {
+	type call struct {
+		span trace.Span
+		done chan struct{}
+	}
+	answers := make(chan call, 10)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for c := range answers {
+			c.span.End()
+			c.done <- struct{}{}
+		}
+	})
+	each(10, func(i int) {
+		done := make(chan struct{}, 1)
+		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
+			p.IO(ctx, "think", length.Of(10*ms))
+			_, span := p.tracer.Start(ctx, "query")
+			time.AfterFunc(time.Duration(p.share("query", float64(length.Of(10*ms)))), func() { answers <- call{span, done} })
+			<-done
+		}
+	})
+	close(answers)
+	reader.Wait()
+}
+
+// looped is one goroutine that begins and ends the calls of all clients, several at a time.
+func looped(ctx context.Context, p *Program) {
+	const clients = 8
+	type event struct {
+		client int
+		answer bool
+	}
+	events := make(chan event, clients) // each client has one on its way
+	var open [clients]trace.Span
+	var times [clients]*lengths
+	for i := range clients {
+		times[i] = p.Lengths(i, 0.3)
+		events <- event{client: i}
+	}
+	for {
+		var e event
+		select {
+		case <-ctx.Done():
+			return
+		case e = <-events:
+		}
+		next := event{e.client, !e.answer}
+		d := times[e.client].Of(6 * ms)
+		if e.answer {
+			open[e.client].End()
+			p.progress(ctx)
+		} else {
+			_, open[e.client] = p.tracer.Start(ctx, "call")
+			d = time.Duration(p.share("call", float64(d)))
+		}
+		time.AfterFunc(d, func() { events <- next })
 	}
 }
 
