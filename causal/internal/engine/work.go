@@ -114,8 +114,7 @@ var (
 
 // mostQueued is for which part of its self time a region may wait for other goroutines, until a
 // hold at the ends of its spans may be no hold of what they wait for; and which part of its spans
-// may end while the goroutine is in others that began later: a hold is no longer span then, but all
-// of them are held.
+// may end while the goroutine is in others that began later: a hold at one end holds up all of them.
 const mostQueued = 0.02
 
 func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
