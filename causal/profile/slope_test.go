@@ -277,6 +277,20 @@ func TestSlopeOfWhatWaitsForProcessors(t *testing.T) {
 	}
 }
 
+// Where a goroutine that is held has the spans of others to end, these are held, too.
+func TestSlopeOfWhatHoldsUpOthers(t *testing.T) {
+	of := func(part float64) profile.Effect {
+		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.6, 0.6)
+		c.HoldsUp = part
+		c.AnswerFromSlopes([]float64{0.1})
+		return c.Effects[0]
+	}
+	none, some := of(0.01), of(0.4)
+	if none.Bounded || !some.Bounded || some.Lo > none.Lo*0.65 || some.Hi != none.Hi || some.Reduction > 0.85*none.Reduction || len(some.Warnings) != 1 {
+		t.Errorf("%+v, want a bound alone, from two fifths below %+v, and why", some, none)
+	}
+}
+
 // By chance the large slope is often the smaller one; both are one number then.
 func TestSlopesArePooled(t *testing.T) {
 	c := profile.Curve{Metric: profile.MetricThroughput, BasePeriod: 10, Own: 5, Slopes: []profile.Slope{
