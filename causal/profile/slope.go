@@ -110,9 +110,9 @@ func (c Curve) levels() (small, large Slope, known bool) {
 }
 
 // chooses reports whether a period grew by a larger part than the region, by more than chance: by
-// what the program chose otherwise.
+// what the program chose otherwise. Where a hold holds up others, too, that is why.
 func (c Curve) chooses(measured ...Slope) bool {
-	return c.metric() == MetricThroughput && slices.ContainsFunc(measured, func(s Slope) bool { return s.known() && s.Lo > 1+delaysOff })
+	return c.metric() == MetricThroughput && c.HoldsUp <= leastHoldsUp && slices.ContainsFunc(measured, func(s Slope) bool { return s.known() && s.Lo > 1+delaysOff })
 }
 
 // possible returns the slope of a period as far as it can be: what takes a part of the time longer
@@ -200,10 +200,8 @@ func (c Curve) bent(small, large Slope) (at, bends float64) {
 // MostBehind is up to which [Curve.Behind] a slope is an answer, not only a bound.
 const MostBehind = 0.5
 
-// leastHoldsUp is from which [Curve.HoldsUp] on a slope is a bound from above alone. Where such a
-// goroutine is held for a part r of the time by ends at random times, that is 1 - e^-r, and what
-// waits for it costs as much again as r/2/(1-r) of the holds (M/D/1: Pollaczek and Khinchine). Up to
-// .6 that is less than 1/(1-HoldsUp).
+// leastHoldsUp is from which [Curve.HoldsUp] on a slope is a bound from above alone: by how much
+// others are held up depends on how many wait for the goroutine at a time.
 const leastHoldsUp = 0.02
 
 // Near is the largest speed-up up to which a slope is the answer; beyond, it is a bound.
@@ -252,7 +250,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		return e.notConvex(small, large)
 	}
 	near := min(speedup, Near)
-	lo := (small.Lo - max(0, large.Elasticity-small.Elasticity)) * (1 - c.Behind) * (1 - c.HoldsUp) * near
+	lo := (small.Lo - max(0, large.Elasticity-small.Elasticity)) * (1 - c.Behind) * near
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
@@ -271,7 +269,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one")
 	}
 	if c.HoldsUp > leastHoldsUp {
-		e.Bounded, at = true, at*(1-c.HoldsUp/2)
+		e.Bounded, e.Lo, at = true, -stats.ModelError, at/2
 		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: its spans end on goroutines that have others to end, and a hold there holds up these, too")
 	}
 	if missing := c.missing(at); c.Inside || missing*speedup > stats.ModelError/2 {
@@ -362,12 +360,12 @@ func (c Curve) why() string {
 func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 
 // Explained is the sum of the elasticities of a progress point's throughput to all regions that
-// were slowed down, but for the progress point's own spans, with its standard error: what is
-// missing to 1 is time that these regions do not explain, such as a limiter's or that of work
-// without spans. It is not known without a slope.
+// were slowed down, but for the progress point's own spans and regions whose holds hold up others,
+// with its standard error: what is missing to 1 is time that these regions do not explain, such as
+// a limiter's or that of work without spans. It is not known without a slope.
 func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 	for _, c := range p.Curves {
-		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.ofItself() {
+		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.ofItself() || c.HoldsUp > leastHoldsUp {
 			continue
 		}
 		if small, _, ok := c.levels(); ok {

@@ -74,8 +74,8 @@ func runBackground(w io.Writer, match *regexp.Regexp, rounds int, arm time.Durat
 	return err
 }
 
-// writeBackground writes what ten minutes take by default, beside ten minutes without recordings and
-// page, and beside the SDK alone.
+// writeBackground writes what ten minutes take by default, beside ten minutes without recordings
+// and page, and beside the SDK alone.
 func writeBackground(w io.Writer, program string, ten, minute time.Duration) error {
 	var quiet, closed, open, sdk pacedRun
 	for _, run := range []struct {

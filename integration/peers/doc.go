@@ -80,8 +80,8 @@
 // that of the first line, and bytes_each the memory that one of them takes on our side, what the
 // SDK keeps of it included.
 //
-// The lines scaling_unsampled have several goroutines, each on a processor of its own: each_of_first
-// is what each does of what one does alone.
+// The lines scaling_unsampled have several goroutines, each on a processor of its own:
+// each_of_first is what each does of what one does alone.
 //
 // Both sides yield the processor after every 64 spans, so that the worker has its turn
 // where GOMAXPROCS is 1. The garbage collector runs over a heap of at least 64 MiB.

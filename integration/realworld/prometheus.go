@@ -153,7 +153,8 @@ func (p *prometheus) agrees(ctx context.Context, out io.Writer, s *process, limi
 		a, b := answers.Effect(own, q), answers.Effect(metrics, q)
 		if !a.Known() || !b.Known() {
 			fmt.Fprintf(out, "prometheus %s limits=%s region=%s own=%q metrics=%q\n", s.name, limits, word(r.span), a.Withheld, b.Withheld)
-			// Metrics count stretches of time in place of rounds: five of these may be four of the others.
+			// Metrics count stretches of time in place of rounds: five of these may be four of the
+			// others.
 			few := a.Withheld.Code == withheldcode.Iterations || b.Withheld.Code == withheldcode.Iterations
 			if a.Known() != b.Known() && !few {
 				errs = append(errs, fmt.Errorf("%w: %s, limits %s: metrics and the processes must both answer, or neither, but for too few iterations", errClaim, r.span, limits))

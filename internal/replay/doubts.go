@@ -253,8 +253,26 @@ func (a *Answer) bound(t *total) {
 	if len(t.most) > 0 {
 		a.Hi, a.Bounded = max(a.Hi, cond.Mean(t.most)+margin), true
 	}
+	if t.unseen > 0 {
+		a.mayHave(t.unseen)
+	}
 	if t.paused.More && t.paused.Part > doubt.LeastUnclear { // what is gained may be waited for then
 		a.Lo = min(a.Lo, -margin)
+	}
+}
+
+// mayHave widens the interval by what spans of the region may have waited for, a part of the time, and
+// have less of where the region is faster.
+func (a *Answer) mayHave(part float64) {
+	more := min(part, 1) * math.Abs(a.Speedup)
+	if a.Metric != Throughput { // as in hull
+		more = 1
+	}
+	a.Bounded = true
+	if a.Speedup > 0 {
+		a.Hi += more
+	} else {
+		a.Lo -= more
 	}
 }
 
@@ -301,6 +319,8 @@ type total struct {
 	// it saves no more than that. Harm is by how much any region that is faster made the replay
 	// slower where it is not known what all waits are for.
 	share, harm float64
+	// unseen is for which part of the time spans of the region waited for what is not known.
+	unseen float64
 }
 
 // totalOf sums up windows, each with a sample of the question and a check of its progress point. A
@@ -319,7 +339,7 @@ func totalOf(windows []*window, q question) (t total) {
 		t.ordered = max(t.ordered, w.ordered)
 		t.add(w, &c, &x, q)
 	}
-	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.Part, &t.share, &t.clock} {
+	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.Part, &t.share, &t.unseen, &t.clock} {
 		*part /= t.visits
 	}
 	t.roused /= t.before // the sum over the visits of both
@@ -360,6 +380,7 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 		share = 1
 	}
 	t.share += share * visits
+	t.unseen += w.unseen[q.region] * visits
 	if !w.known() {
 		t.harm = max(t.harm, w.harm[q.point])
 	}

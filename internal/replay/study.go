@@ -99,6 +99,7 @@ type window struct {
 	clock   int64         // how far clocks of several processes may be off, ns
 	stalled time.Duration // in which the program stood still, and which is left out
 	shares  map[trace.Region]float64
+	unseen  map[trace.Region]float64 // of these, what spans that moved may have waited for
 	// ordered is which part of the time goroutines waited in an order that is kept: see orderedIn;
 	// or for locks of which it is not known which one each wait was for.
 	ordered float64
@@ -221,7 +222,7 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 	// with objects that are inferred from waits, or with the recorded order.
 	near := nearest(rec, w)
 	rec, p, base := near.rec, near.p, near.base
-	w.Conditions, w.shares = p.Rec.Conditions, sharesOfRegions(p.Rec)
+	w.Conditions, w.shares, w.unseen = p.Rec.Conditions, sharesOfRegions(p.Rec), unseenIn(p)
 	// 2. The same with the clients of another process in place of their connections, where their
 	// number is known. Else requests as they came are a bound: openly.
 	d := p.Rec.End - p.Rec.Start

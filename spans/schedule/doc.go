@@ -23,8 +23,8 @@
 // they have times of their own: what runs side by side adds up to more than has passed.
 //
 // A region that ends on another goroutine has no goroutine to which its time belongs; it is counted
-// as Moved, and by name in Moves. Regions that began before the window are Partial, those not yet ended Open; none of
-// them is in the sums.
+// as Moved, and by name in Moves. Regions that began before the window are Partial, those not yet
+// ended Open; none of them is in the sums.
 //
 // Running means that the goroutine had a thread to run on; whether the system gave that thread a
 // CPU, the scheduler does not know. Time in a system call or in C is blocked for "syscall", also if

@@ -107,8 +107,8 @@ func TestSplitOf(t *testing.T) {
 	}
 }
 
-// What a span waits for at a channel is not its own where that is a child on another goroutine, which
-// its self time leaves out.
+// What a span waits for at a channel is not its own where that is a child on another goroutine,
+// which its self time leaves out.
 func TestOwnTimeOfSelf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		split          Split

@@ -114,7 +114,8 @@ var (
 
 // mostQueued is for which part of its self time a region may wait for other goroutines, until a
 // hold at the ends of its spans may be no hold of what they wait for; and which part of its spans
-// may end while the goroutine is in others that began later: a hold at one end holds up all of them.
+// may end while the goroutine is in others that began later: a hold at one end holds up all of
+// them.
 const mostQueued = 0.02
 
 func blockedBy(self schedule.Split, reasons []schedule.Reason) (sum float64) {
@@ -191,7 +192,7 @@ func (run *Run) workOf(key profile.Region) work {
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited, w.served = min(1, s.awaited/own), s.served/own
-		w.overtaken, w.holdsUp = s.overtaken, s.holdsUp
+		w.overtaken, w.holdsUp = s.overtaken, max(s.holdsUp, s.interleaved)
 	}
 	return w
 }

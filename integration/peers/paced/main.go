@@ -1,9 +1,9 @@
 //go:build unix
 
-// Command paced answers requests of 31 spans at times of their own, for figures of command peers: what
-// otelprof does in the background is measured beside the same service without. It prints one line:
-// requests, seconds, seconds of the processors, the 99th percentile of what requests took, and the
-// most memory that the process had.
+// Command paced answers requests of 31 spans at times of their own, for figures of command peers:
+// what otelprof does in the background is measured beside the same service without. It prints one
+// line: requests, seconds, seconds of the processors, the 99th percentile of what requests took,
+// and the most memory that the process had.
 package main
 
 import (

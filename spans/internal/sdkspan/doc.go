@@ -1,3 +1,3 @@
-// Package sdkspan reads what the SDK's spans and tracers have beyond their API, or behind a lock that
-// is not needed where we ask.
+// Package sdkspan reads what the SDK's spans and tracers have beyond their API, or behind a lock
+// that is not needed where we ask.
 package sdkspan
