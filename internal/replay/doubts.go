@@ -261,8 +261,8 @@ func (a *Answer) bound(t *total) {
 	}
 }
 
-// mayHave widens the interval by what spans of the region may have waited for, a part of the time, and
-// have less of where the region is faster.
+// mayHave widens the interval by what spans of the region may have waited for, a part of the time,
+// and have less of where the region is faster.
 func (a *Answer) mayHave(part float64) {
 	more := min(part, 1) * math.Abs(a.Speedup)
 	if a.Metric != Throughput { // as in hull
