@@ -101,23 +101,18 @@ func lengths(arm time.Duration) (ten, minute, half time.Duration) {
 	return of(10 * time.Minute), of(time.Minute), of(30 * time.Second)
 }
 
-// shopMinutes are how long the shop runs, from its start on, for figures of its processor time, and
-// which part of the requests for each second of that must be left.
-var shopMinutes = []struct {
-	name  string
-	least float64
-}{{"shop_cpu_first_minute", 0.92}, {"shop_cpu_ten_minutes", 0.98}}
-
-// runShopMinutes writes a line for each.
+// runShopMinutes writes which part of the requests for each second of processor time is left where
+// the shop runs for a minute, and for ten, from its start on.
 func runShopMinutes(w io.Writer, match *regexp.Regexp, program string, rounds int, arm time.Duration) (err error) {
 	ten, minute, _ := lengths(arm)
-	for i, f := range shopMinutes {
+	for _, f := range []struct {
+		name   string
+		least  float64
+		length time.Duration
+		rounds int
+	}{{"shop_cpu_first_minute", 0.92, minute, min(rounds, 3)}, {"shop_cpu_ten_minutes", 0.98, ten, 1}} {
 		if program == "" || !match.MatchString(f.name) { // runShopBeside has said that it is missing
 			continue
-		}
-		d, times := minute, min(rounds, 3)
-		if i > 0 {
-			d, times = ten, 1
 		}
 		dir, err := os.MkdirTemp("", "shop")
 		if err != nil {
@@ -125,16 +120,16 @@ func runShopMinutes(w io.Writer, match *regexp.Regexp, program string, rounds in
 		}
 		serve := func(side string) func() (shopRun, error) {
 			return func() (shopRun, error) {
-				return serveShop(program, side, filepath.Join(dir, "data"), d, "-warm", "0s")
+				return serveShop(program, side, filepath.Join(dir, "data"), f.length, "-warm", "0s")
 			}
 		}
 		var x []float64
-		err = inTurn(times, serve("otelprof"), serve("sdk"), func(ours, peer shopRun) { x = append(x, peer.cpu/ours.cpu) })
+		err = inTurn(f.rounds, serve("otelprof"), serve("sdk"), func(ours, peer shopRun) { x = append(x, peer.cpu/ours.cpu) })
 		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f rounds=%d seconds=%.0f clock=cpu target=x>=%g holds=%s\n",
-			f.name, quantile(x, 0.5), quantile(x, 0.25), quantile(x, 0.75), len(x), d.Seconds(), f.least, yes(quantile(x, 0.5) >= f.least)); err != nil {
+			f.name, quantile(x, 0.5), quantile(x, 0.25), quantile(x, 0.75), len(x), f.length.Seconds(), f.least, yes(quantile(x, 0.5) >= f.least)); err != nil {
 			return err
 		}
 	}
