@@ -259,15 +259,18 @@ func TestSlopeOfWhatOthersWaitFor(t *testing.T) {
 	}
 }
 
+// nearOf is the answer at 10 % of a region with a slope of .6, and with something else about it.
+func nearOf(with func(*profile.Curve)) profile.Effect {
+	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.6, 0.6)
+	with(&c)
+	c.AnswerFromSlopes([]float64{0.1})
+	return c.Effects[0]
+}
+
 // Where no processor is idle, spans that wait may make up for what they are longer: a slope bounds
 // nothing from below.
 func TestSlopeOfWhatWaitsForProcessors(t *testing.T) {
-	of := func(behind float64) profile.Effect {
-		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.6, 0.6)
-		c.Behind = behind
-		c.AnswerFromSlopes([]float64{0.1})
-		return c.Effects[0]
-	}
+	of := func(behind float64) profile.Effect { return nearOf(func(c *profile.Curve) { c.Behind = behind }) }
 	none, little, much := of(0), of(0.2), of(1)
 	if little.Bounded || little.Lo > none.Lo*0.85 || little.Hi != none.Hi || little.Reduction != none.Reduction {
 		t.Errorf("%+v, want %+v with a fifth less for a lower bound", little, none)
@@ -279,12 +282,7 @@ func TestSlopeOfWhatWaitsForProcessors(t *testing.T) {
 
 // Where a goroutine that is held has the spans of others to end, these are held, too.
 func TestSlopeOfWhatHoldsUpOthers(t *testing.T) {
-	of := func(part float64) profile.Effect {
-		c := slowed(rand.New(rand.NewPCG(3, 4)), 0.6, 0.6)
-		c.HoldsUp = part
-		c.AnswerFromSlopes([]float64{0.1})
-		return c.Effects[0]
-	}
+	of := func(part float64) profile.Effect { return nearOf(func(c *profile.Curve) { c.HoldsUp = part }) }
 	steep := slowed(rand.New(rand.NewPCG(3, 4)), 3, 3)
 	steep.HoldsUp = 0.4
 	if steep.AnswerFromSlopes([]float64{0.1}); steep.Effects[0].Hi > 0.1+0.01+1e-9 {
