@@ -14,8 +14,8 @@ import (
 )
 
 // Apply puts a plan in force in place of the one before, which ends at once, also if the new
-// one is refused. Applying the plan that is in force again changes nothing. The error wraps
-// [ErrDisabled], [plan.ErrInvalid], [ErrGeneration] or [ErrEnded].
+// one is refused. Applying the plan that is in force again changes nothing, from whatever source.
+// The error wraps [ErrDisabled], [plan.ErrInvalid], [ErrGeneration] or [ErrEnded].
 func (c *Controller) Apply(p *plan.Plan) error { return c.apply(Source{Name: "api"}, p, c.refuses) }
 
 // ApplyFrom is Apply for a source of plans outside of the program. A document whose plan has ended
@@ -29,7 +29,12 @@ func (c *Controller) ApplyFrom(a Source, p *plan.Plan) error {
 func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.run.Load(); r != nil && r.Plan.Hash() != "" && r.Plan.Hash() == p.Hash() && c.source == a.Name {
+	if r := c.run.Load(); r != nil && r.Plan.Hash() != "" && r.Plan.Hash() == p.Hash() {
+		if c.source != a.Name {
+			c.audit.add(about(p, a.Name, AuditReceived, ""))
+			c.audit.add(about(p, a.Name, AuditIgnored, "it is in force, from "+c.source))
+			c.hears(a)
+		}
 		return nil
 	}
 	c.audit.add(about(p, a.Name, AuditReceived, ""))
