@@ -79,7 +79,8 @@ type analysis struct {
 	sums        map[regionKey]*sums
 	moves       map[regionKey]*Region
 	processors  processors
-	waits       *waitTimes // nil where they are not asked for
+	senders     map[trace.Stack]bool // whether system calls there write to the network
+	waits       *waitTimes           // nil where they are not asked for
 	// wall is what the clock on the wall showed at atWall, zero if that is not known.
 	wall   time.Time
 	atWall trace.Time
@@ -91,6 +92,7 @@ func newAnalysis() *analysis {
 		open:       map[uint64]*region{},
 		sums:       map[regionKey]*sums{},
 		moves:      map[regionKey]*Region{},
+		senders:    map[trace.Stack]bool{},
 	}
 }
 
@@ -173,6 +175,12 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	if g.class = classAfter(s); g.class >= firstReason {
 		g.waits = at
 	}
+	switch {
+	case g.class == inSyscall && len(g.open) > 0 && a.sends(s.Stack):
+		g.wrote = at
+	case slices.Contains(forAnswers, g.class):
+		g.wrote = 0
+	}
 	if a.waits != nil {
 		a.waits.turn(g, at, s.Stack, g.class)
 	}
@@ -230,7 +238,7 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.Count++
 	of.total.add(&total)
 	of.self.add(&self)
-	of.Awaited += time.Duration(r.awaited)
+	of.Awaited += time.Duration(r.awaited + r.sent())
 	of.Helped += time.Duration(r.helped)
 	of.Served += time.Duration(r.served)
 	if r.overtaken() {

@@ -35,7 +35,8 @@ type goroutine struct {
 	waiting wait
 	counted trace.Time
 
-	moved moved // the last region that it has ended which began elsewhere
+	wrote trace.Time // when it last wrote to the network, if it has not waited for an answer since
+	moved moved      // the last region that it has ended which began elsewhere
 }
 
 // moved is a region that ended on another goroutine, at a time, and until when that would be held

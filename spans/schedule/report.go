@@ -40,7 +40,8 @@ type Region struct {
 	// Self is what of it no later region on the same goroutine has.
 	Self Split `json:"self"`
 	// Awaited is for how long other goroutines waited in their time for what they gave before their
-	// ends: a lock, a place, an answer. It exceeds Total where several wait for one.
+	// ends: a lock, a place, an answer; or may have, for what they wrote to the network. It exceeds
+	// Total where several wait for one.
 	Awaited time.Duration `json:"awaited_ns,omitempty"`
 	// Helped is for how long of the waits of Self for "sync" and "cond" goroutines worked that the
 	// region has started and that open no regions themselves: what they do is the region's. Their
