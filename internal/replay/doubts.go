@@ -25,7 +25,7 @@ import (
 //	            + 15 % of the reduction, where an order is kept
 //	            + StarvedError of the reduction, for the part of the time without a processor
 //	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets
-//	            and stampedes came to; with bounds alone, to the hull
+//	            stampedes and collections came to; with bounds alone, to the hull
 //
 // The ratio of totals counts a window by its visits: a mean of the windows' ratios would count a
 // quiet one for as much as a burst. The self-check's deviation is a margin since the replay misses
@@ -370,6 +370,8 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 		t.less, t.more = t.less+l*visits, t.more+m*visits
 	}
 	t.less += moreOften(w.timely, x.reduction()) * visits
+	less, more := garbage(w.Collected, x.reduction())
+	t.less, t.more = t.less+less*visits, t.more+more*visits
 	if d := w.paused[q.point]; d.Part > 0 {
 		t.paused.Part += d.Part * visits
 		t.paused.More = t.paused.More || d.More

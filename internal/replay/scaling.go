@@ -108,7 +108,7 @@ func (w *crossings) event(e *trace.Event) {
 			w.lost++
 		}
 		w.rest(e.G)
-	case trace.EvSyscall, trace.EvEnd:
+	case trace.EvSyscall, trace.EvEnd, trace.EvIdle:
 		w.rest(e.G)
 	case trace.EvWait:
 		w.rest(e.G)

@@ -89,6 +89,15 @@ func moreOften(share, reduction float64) float64 {
 	return max(0, -reduction) * share / (1 - share)
 }
 
+// garbage returns by how much the reduction may be less, and more, where garbage is collected for
+// a part of the processors' time. That is done for what requests have allocated, so that it grows
+// with them, while in the replay it is done at the times of the recording. A program that only
+// computes, a tenth of the time for the collector, and half of the rest in a region that takes no
+// time any more: 45 % less time each, while the replay says 50.
+func garbage(part, reduction float64) (less, more float64) {
+	return max(0, part*reduction), max(0, -part*reduction)
+}
+
 // bound has an answer span from none, as where no token is refused, to no waits for ticks at all,
 // but no more than the ticks allow that let no goroutine go on (token bucket, rate limiter). If 0.7
 // of the ticks let a goroutine go on, and none is refused, all tokens are used and a faster region

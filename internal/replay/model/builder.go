@@ -229,6 +229,9 @@ func (b *Builder) Event(e *trace.Event) {
 		b.Advance(g, e.At)
 		f.p = e.Arg
 		b.enter(g, Running)
+	case trace.EvIdle: // like a system call: it goes on, and the processor is there for others
+		b.Advance(g, e.At)
+		b.enter(g, InSyscall)
 	case trace.EvEnd:
 		b.Advance(g, e.At)
 		b.enter(g, gone)

@@ -1,6 +1,10 @@
 package trace
 
-import "golang.org/x/exp/trace"
+import (
+	"strings"
+
+	"golang.org/x/exp/trace"
+)
 
 // The ranges of a trace that say when garbage was collected (traceEv.GCActive and GCMarkAssist in
 // runtime/traceruntime.go): the one of the whole program, and those in which a goroutine helps.
@@ -9,8 +13,17 @@ const (
 	markAssist = "GC mark assist"
 )
 
+// The labels of goroutines that collect garbage, right behind the start of each
+// (gcMarkWorkerModeStrings in runtime/mgc.go): all begin so, and one is of an idle processor.
+const (
+	worker     = "GC ("
+	idleWorker = "GC (idle)"
+)
+
 // Collections are when garbage was collected, for who explains why a request was slow. Simulations
-// do without: they take what goroutines computed and waited for as it was.
+// do without: they take what goroutines computed and waited for as it was. What a worker does on an
+// idle processor takes nothing from them ([EvIdle]); what others do widens answers by
+// [Conditions.Collected].
 type Collections struct {
 	Marking []Interval // of the whole program, in order, apart from each other
 	Assists []Assist   // by goroutine, each in order
@@ -51,6 +64,28 @@ func (t *Tracer) collected(at int64, e *trace.Event) {
 			c.Assists = append(c.Assists, Assist{g, Interval{at, openEnd}})
 		}
 	}
+}
+
+// collects takes the label of a goroutine that has just begun to run.
+func (t *Tracer) collects(at int64, e *trace.Event) {
+	id := e.Goroutine()
+	switch label := e.Label().Label; {
+	case id == trace.NoGoroutine:
+	case label == idleWorker:
+		t.B.Add(Event{Kind: EvIdle, At: at, G: t.B.Goroutine(int64(id)), By: NoWaker})
+	case strings.HasPrefix(label, worker):
+		t.workers[int64(id)] = at
+	}
+}
+
+// collecting is for which part of the processors' time in a trace of that length, ns, garbage was
+// collected, assists included.
+func (t *Tracer) collecting(r *Recording, length int64) float64 {
+	took := t.worked
+	for _, a := range r.Assists {
+		took += min(a.To, t.last) - a.From
+	}
+	return min(1, float64(took)/float64(max(1, int64(r.Procs)*length)))
 }
 
 // openEnd is the end of what had not ended.

@@ -49,6 +49,10 @@ const (
 	EvVisit   // progress point ref is visited by g
 	EvSample  // g computes at site: one sample of a CPU profile
 	EvOperate // g does operation what on object ref, with arg; see mark.Op
+	// EvIdle is of a worker of the garbage collector that has a processor which has nothing else to
+	// do. It gives that to the next goroutine that is ready (gcDrainMarkWorkerIdle in
+	// runtime/mgcmark.go), so that it takes nothing from any.
+	EvIdle
 )
 
 // The states that EvExists has. Running must be 0: a goroutine of which only marks are seen runs,

@@ -228,7 +228,7 @@ func (j *joiner) merge(from, to int64) *Recording {
 		all.Processes = append(all.Processes, Process{Name: j.names[i], Goroutines: all.Count, Procs: r.Procs, Clock: j.clocks[i], Raw: j.raw[i], Lag: j.lag[i]})
 		all.Cut = errors.Join(all.Cut, r.Cut)
 		all.Machine.Add(r.Machine, 1)
-		all.Starved, all.Pressed = max(all.Starved, r.Starved), max(all.Pressed, r.Pressed)
+		all.Starved, all.Pressed, all.Collected = max(all.Starved, r.Starved), max(all.Pressed, r.Pressed), max(all.Collected, r.Collected)
 	}
 	all.Length = to - from
 	slices.SortStableFunc(all.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

@@ -61,6 +61,9 @@ type Conditions struct {
 	// then come back late. What others had is the sum over all processors, so that on a machine
 	// with many this is a bound from above.
 	Pressed float64
+	// Collected is for which part, in [0, 1], of all processors' time garbage was collected, but
+	// for what no goroutine had any use for.
+	Collected float64
 }
 
 // Ran sets under which conditions the program was recorded: how much of the time that its
@@ -71,7 +74,8 @@ func (r *Recording) Ran(m Machine) {
 	length := r.End - r.Start
 	r.Conditions = Conditions{
 		Machine: m, Length: length, Starved: starved(int64(m.CPU), r.running()),
-		Pressed: min(1, float64(max(m.Waited, m.Others+m.Stolen))/float64(max(1, length))),
+		Pressed:   min(1, float64(max(m.Waited, m.Others+m.Stolen))/float64(max(1, length))),
+		Collected: r.Collected,
 	}
 }
 

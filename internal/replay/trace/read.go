@@ -82,6 +82,7 @@ func (t *Tracer) recording(rest func() error) (*Recording, error) {
 		return nil, err
 	}
 	rec.Traced, rec.Rest = t.events, rest
+	length := rec.End - rec.Start
 	// A progress point that the program counts by a mark stays one, be there tasks of that name or
 	// not.
 	for point := range t.counted {
@@ -94,6 +95,7 @@ func (t *Tracer) recording(rest func() error) (*Recording, error) {
 	if rec.Procs == 0 {
 		rec.Procs = max(1, len(t.procs))
 	}
+	rec.Collected = t.collecting(rec, length)
 	rec.sampled() // after skipUnmarked, so that samples and running time are of one window
 	return rec, nil
 }
@@ -172,6 +174,8 @@ type Tracer struct {
 	counted map[int32]bool        // and points that the program counts
 	named   map[string]bool       // with which spans began
 	assists map[int32]int         // goroutines that help the collector, by the index of that
+	workers map[int64]int64       // since when its own run, but those on idle processors
+	worked  int64                 // how long these ran, ns
 	procs   map[trace.ProcID]bool // on which a goroutine changed its state
 	whole   generation            // where the trace can be cut
 	Err     error                 // what the trace has and the recording has no events for
@@ -179,7 +183,7 @@ type Tracer struct {
 
 // NewTracer returns a tracer that has seen nothing.
 func NewTracer() *Tracer {
-	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}, named: map[string]bool{}, assists: map[int32]int{}}
+	return &Tracer{sites: map[trace.Stack]int32{}, bySite: map[string]int32{}, mark: map[uint64]int32{}, regions: map[int64][]int32{}, tasks: map[int32]bool{}, counted: map[int32]bool{}, named: map[string]bool{}, assists: map[int32]int{}, workers: map[int64]int64{}}
 }
 
 // Event takes the next event of the trace. It sets Err where that is one that it does not know; the
@@ -231,6 +235,8 @@ func (t *Tracer) Event(e *trace.Event) {
 		}
 	case trace.EventRangeBegin, trace.EventRangeActive, trace.EventRangeEnd:
 		t.collected(at, e)
+	case trace.EventLabel:
+		t.collects(at, e)
 	// A task that began before the trace has no type. The tasks of package mark stand for objects,
 	// and never end.
 	case trace.EventTaskEnd:

@@ -139,7 +139,7 @@ func (s *splitter) follow(e *Event) {
 		is(StateRunning, 0)
 	case EvWait:
 		is(StateWaiting, e.Arg)
-	case EvSyscall:
+	case EvSyscall, EvIdle:
 		is(StateSyscall, 0)
 	// A span that outlives its goroutine is no longer on any, and the next window does not have it.
 	case EvEnd:

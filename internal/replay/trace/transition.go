@@ -53,6 +53,10 @@ func (t *Tracer) transition(at int64, e *trace.Event, s *trace.StateTransition) 
 	if from == to { // each generation repeats the state of each goroutine that there is
 		return
 	}
+	if since, collects := t.workers[int64(s.Resource.Goroutine())]; collects && from == trace.GoRunning {
+		t.worked += at - since
+		delete(t.workers, int64(s.Resource.Goroutine()))
+	}
 	if from >= goStates || to >= goStates || Transitions[from][to] == nil {
 		t.Err = fmt.Errorf("goroutine %d: a change from %v to %v: must be one of Go 1.22 to 1.27", s.Resource.Goroutine(), from, to)
 		return

@@ -49,7 +49,7 @@ func (r *Recording) skipUnmarked(mark int64) {
 			s.Arg = StateRunnable
 		case EvStart, EvReturn:
 			s.Arg = StateRunning
-		case EvSyscall:
+		case EvSyscall, EvIdle:
 			s.Arg = StateSyscall
 		case EvWait:
 			s.Arg, s.Site, s.Ref = StateWaiting, e.Site, e.Arg
