@@ -28,8 +28,8 @@ type combinedSummary struct {
 
 func summarizeCombined(cells []cell) (s combinedSummary) {
 	var near, far []cell
-	cells, _ = steady(cells)
-	for _, c := range ofMode(answers.ModeCombined, cells) {
+	cells, _ = steady(ofMetric(true, ofMode(answers.ModeCombined, cells)))
+	for _, c := range cells {
 		if c.Speedup <= profile.Near {
 			near = append(near, c)
 			continue

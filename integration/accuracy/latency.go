@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -8,13 +10,14 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
-// metricsOf are what is asked about a program: throughput, and in mode replay, where it has
-// requests, their latency.
+// metricsOf are what is asked about a program: throughput, and where it has requests, of
+// recordings and slow-downs, their latency.
 func metricsOf(w workloads.Workload, mode profile.Mode) []profile.Metric {
 	all := []profile.Metric{profile.MetricThroughput}
-	if w.Request != "" && mode == profile.ModeReplay {
+	if w.Request != "" && slices.Contains([]profile.Mode{profile.ModeReplay, profile.ModeSlowdown, answers.ModeCombined}, mode) {
 		all = append(all, profile.MetricLatencyP50, profile.MetricLatencyP90, profile.MetricLatencyP99)
 	}
 	return all
@@ -73,4 +76,65 @@ func quantileOf(all []time.Duration, q float64) float64 {
 	}
 	sorted := slices.Sorted(slices.Values(all))
 	return float64(sorted[max(0, int(math.Ceil(q*float64(len(all))))-1)])
+}
+
+// ofMetric returns the cells that are about throughput, or the others.
+func ofMetric(throughput bool, cells []cell) []cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return (c.Metric == "") != throughput })
+}
+
+// Targets of a whole run of mode slowdown about quantiles of latency: errors in percentage points,
+// parts in [0, 1].
+const (
+	mostLatencyError     = 2 // mean, of numbers at 10 % faster, and of combined answers
+	leastLatencyCoverage = 0.93
+)
+
+// A latencySummary is what the cells of a mode about quantiles of latency amount to. What is true
+// of a quantile is less sure than of throughput, so that an interval holds what it and that of the
+// actual value allow.
+type latencySummary struct {
+	mode       profile.Mode
+	due, given int     // cells whose effect is sure, and of these those with an answer
+	all        summary // bounds alone included
+	numbers    summary // those with a number between the bounds, and combined answers
+	width      float64
+}
+
+func summarizeLatency(mode profile.Mode, cells []cell) latencySummary {
+	cells, _ = steady(ofMetric(false, ofMode(mode, cells)))
+	s := latencySummary{mode: mode, all: summarize(cells, mode), width: medianWidth(cells)}
+	var numbers []cell
+	for _, c := range cells {
+		if c.Actual.Lo > surelyAnswered {
+			s.due++
+			if c.Withheld == "" {
+				s.given++
+			}
+		}
+		if c.Withheld == "" && (!c.Bounded || mode == answers.ModeCombined) {
+			numbers = append(numbers, c)
+		}
+	}
+	s.numbers = summarize(numbers, mode)
+	return s
+}
+
+func (s latencySummary) print(out io.Writer) {
+	if s.all.cells > 0 {
+		fmt.Fprintf(out, "accuracy SUMMARY mode=%s metric=latency cells=%d given=%d/%d numbers=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f\n",
+			s.mode, s.all.cells, s.given, s.due, s.numbers.cells, s.numbers.meanAbsError, s.numbers.worst, s.all.agreement, s.width)
+	}
+}
+
+// missed names the targets that are not met, of cells that there are.
+func (s latencySummary) missed() (missed []string) {
+	if s.all.cells == 0 {
+		return nil
+	}
+	hold := holdTo(s.mode, &missed)
+	hold("latency given", float64(s.given), float64(s.due), s.given == s.due)
+	hold("latency mean_abs_error", s.numbers.meanAbsError, mostLatencyError, s.numbers.meanAbsError <= mostLatencyError)
+	hold("latency coverage", s.all.agreement, leastLatencyCoverage, s.all.agreement >= leastLatencyCoverage)
+	return missed
 }

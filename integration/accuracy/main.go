@@ -19,6 +19,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
@@ -176,7 +177,9 @@ func (o *options) sumUp(out io.Writer, all []cell) {
 		cells := ofMode(mode, all)
 		if mode == profile.ModeSlowdown {
 			summarizeSlowed(cells).print(out)
+			summarizeLatency(mode, all).print(out)
 			summarizeCombined(all).print(out)
+			summarizeLatency(answers.ModeCombined, all).print(out)
 			continue
 		}
 		cells, unsteady := steady(cells)

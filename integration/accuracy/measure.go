@@ -222,6 +222,10 @@ func (l *lab) plan(mode profile.Mode) (*plan.Plan, error) {
 	if l.Control != "" {
 		regions = append(regions, map[string]string{"span": l.Control})
 	}
+	progress := []map[string]string{{"span": workloads.Done, "type": plan.TypeThroughput}}
+	if l.Request != "" && mode == profile.ModeSlowdown {
+		progress = append(progress, map[string]string{"span": l.Request, "type": plan.TypeLatency})
+	}
 	var percents []float64
 	for _, s := range l.speedups {
 		percents = append(percents, 100*s)
@@ -229,7 +233,7 @@ func (l *lab) plan(mode profile.Mode) (*plan.Plan, error) {
 	document, err := json.Marshal(map[string]any{
 		"api": plan.API, "id": "accuracy-" + l.Name, "expires_at": time.Now().Add(30 * time.Minute), "mode": planned(mode),
 		"regions":  regions,
-		"progress": []map[string]string{{"span": workloads.Done, "type": plan.TypeThroughput}},
+		"progress": progress,
 		"grid":     map[string]any{"speedups": percents},
 		"timing":   map[string]string{"warmup": "300ms", "experiment": l.window.String(), "cooloff": l.settle.String(), "max_experiment": max(2*time.Second, 2*l.window).String()},
 		"limits":   map[string]string{"per_span": "1s", "per_trace": "1m", "duty": "100%", "total": "1h"},

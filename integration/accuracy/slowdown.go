@@ -44,7 +44,7 @@ func (l *lab) asked() int {
 // tell books the regions that a profile distinguishes from regions that bring nothing.
 func (l *lab) tell(p profile.Profile, after time.Duration) {
 	for _, c := range p.Curves {
-		if c.Mode != profile.ModeSlowdown || l.told[c.Region.Name] > 0 {
+		if c.Mode != profile.ModeSlowdown || c.Metric != profile.MetricThroughput || l.told[c.Region.Name] > 0 {
 			continue
 		}
 		if slices.ContainsFunc(c.Effects, func(e profile.Effect) bool { return e.Known() && e.Lo > 0 }) {
@@ -78,7 +78,7 @@ func steady(cells []cell) (kept []cell, out int) {
 }
 
 func summarizeSlowed(all []cell) (s slowedSummary) {
-	cells, unsteady := steady(all)
+	cells, unsteady := steady(ofMetric(true, all))
 	s.unsteady = unsteady
 	var near, numbers []cell
 	var told []float64

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 // Targets of a whole run, in percentage points but for the coverage, which is in [0, 1].
@@ -57,7 +59,8 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 	cells = ofMode(mode, all)
 	switch mode {
 	case profile.ModeSlowdown:
-		return append(summarizeSlowed(cells).missed(), summarizeCombined(all).missed()...)
+		return slices.Concat(summarizeSlowed(cells).missed(), summarizeCombined(all).missed(),
+			summarizeLatency(mode, all).missed(), summarizeLatency(answers.ModeCombined, all).missed())
 	case profile.ModeDilation: // it stands beside the others, and is right about programs that compute
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
+	"github.com/otelprof/otelprof/integration/internal/answers"
 )
 
 func TestHoldTargets(t *testing.T) {
@@ -61,5 +62,29 @@ func TestNearNumbers(t *testing.T) {
 	s := summarizeSlowed([]cell{{Mode: profile.ModeSlowdown, Speedup: 0.1, Withheld: "x"}, {Mode: profile.ModeSlowdown, Speedup: 0.1}, {Mode: profile.ModeSlowdown, Speedup: 0.1, Bounded: true}})
 	if s.numbers.cells != 1 || s.near.cells != 3 {
 		t.Errorf("%d numbers of %d, want 1 of 3", s.numbers.cells, s.near.cells)
+	}
+}
+
+// Of latency, an interval holds what it and that of the actual value allow, and bounds alone are no
+// numbers. Cells about latency have no part in what is said about throughput.
+func TestSummarizeLatency(t *testing.T) {
+	at := func(predicted, actual float64, bounded bool) cell {
+		return cell{Mode: profile.ModeSlowdown, Metric: profile.MetricLatencyP99, Speedup: 0.1, Bounded: bounded, Predicted: predicted, Lo: predicted - 1, Hi: predicted + 1, Actual: span{actual, actual - 3, actual + 3}}
+	}
+	cells := []cell{at(10, 12, false), at(20, 30, true), {Mode: profile.ModeSlowdown, Metric: profile.MetricLatencyP50, Withheld: "x", Actual: span{9, 8, 10}}}
+	s := summarizeLatency(profile.ModeSlowdown, cells)
+	var out strings.Builder
+	s.print(&out)
+	if want := "accuracy SUMMARY mode=slowdown metric=latency cells=3 given=2/3 numbers=1 mean_abs_error=2.00 worst=2.00 coverage=0.50 median_width=2.00\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	if missed := s.missed(); len(missed) != 2 {
+		t.Errorf("missed = %q, want given and coverage", missed)
+	}
+	if s := summarizeLatency(answers.ModeCombined, nil); s.missed() != nil {
+		t.Errorf("missed = %q of nothing", s.missed())
+	}
+	if s := summarizeSlowed(cells); s.cells != 0 {
+		t.Errorf("%d cells about throughput, want none", s.cells)
 	}
 }

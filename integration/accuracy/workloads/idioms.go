@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // idioms are programs of common Go: a send that a context ends, a lock of readers and writers, a
-// writer in order, a token bucket, an answer that is fetched later, spans that end elsewhere.
+// writer in order, a token bucket, an answer that is fetched later, spans that end elsewhere,
+// garbage.
 func idioms() []Workload {
 	return []Workload{
 		{
@@ -40,7 +42,33 @@ func idioms() []Workload {
 			Name: "looped", About: "an event loop for 8 clients, who think for 6 ms, with a call of 6 ms", Class: Outside,
 			Regions: []string{"call"}, Run: looped, Varies: true,
 		},
+		{
+			Name: "allocating", About: "4 clients, 2 ms and 0.2 ms of computing each, and 100 KB of garbage, beside 40 MB that live", Class: Computing,
+			Regions: []string{"store", "encode"}, Run: allocating, Varies: true, Long: true,
+		},
 	}
+}
+
+// allocating is clients who leave garbage, in a program for which collecting that takes time.
+func allocating(ctx context.Context, p *Program) {
+	type node [16]*int
+	alive := make([]*node, 300_000)
+	for i := range alive {
+		alive[i] = new(node)
+	}
+	var garbage [4][]*node // of each client, so that it is on the heap
+	each(4, func(i int) {
+		for length := p.Lengths(i, 0.3); ctx.Err() == nil; p.progress(ctx) {
+			p.IO(ctx, "store", length.Of(2*ms))
+			p.CPU(ctx, "encode", length.Of(200*us))
+			garbage[i] = make([]*node, 800)
+			for k := range garbage[i] {
+				garbage[i][k] = new(node)
+			}
+		}
+	})
+	runtime.KeepAlive(alive)
+	runtime.KeepAlive(garbage)
 }
 
 // dispatched is clients of one connection, whose spans end on the goroutine that reads it.

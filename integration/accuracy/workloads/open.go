@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/otelprof/otelprof/internal/clock"
 )
 
 // between is the mean time between two requests of openLoop.
@@ -20,14 +18,12 @@ func openLoop(ctx context.Context, p *Program) {
 	for times := p.arrivals(); ctx.Err() == nil; {
 		time.Sleep(times.next())
 		wg.Go(func() {
-			began := clock.Now()
-			in, request := p.tracer.Start(ctx, "request")
-			p.IO(in, "fetch", 3*ms)
-			lock.Lock()
-			p.IO(in, "critical", ms)
-			lock.Unlock()
-			request.End()
-			p.Latencies.add(time.Duration(clock.Now() - began))
+			p.request(ctx, "request", func(in context.Context) {
+				p.IO(in, "fetch", 3*ms)
+				lock.Lock()
+				p.IO(in, "critical", ms)
+				lock.Unlock()
+			})
 			p.progress(ctx)
 		})
 	}

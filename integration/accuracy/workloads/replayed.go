@@ -15,7 +15,7 @@ const (
 // ReplayedWorkloads are asked about in replay: the nine of other modes, netpoll, and ones that only
 // a simulation gets right.
 func ReplayedWorkloads(t Types) []Workload {
-	return Of(t, slices.Concat(classicWorkloads(), simulatedWorkloads(), untuned(), services(), helpers(), answered(), stateful(), idioms()))
+	return Of(t, slices.Concat(classicWorkloads(), simulatedWorkloads(), untuned(), services(), helpers(), answered(), stateful(), idioms(), requested()))
 }
 
 // classicWorkloads are the nine of other modes, and netpoll.
