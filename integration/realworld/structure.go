@@ -23,16 +23,16 @@ type variant struct {
 const mostOffVariant = 5
 
 // tryVariants records the program as it is, asks what its variants would bring, and runs both in
-// turns.
+// turns. All are asked of the same recordings, of which there are as many for each.
 func (l lab) tryVariants(ctx context.Context, p program, b build, binary string) error {
 	var errs []error
-	for _, v := range p.variants {
-		var predicted profile.Effect
+	var foretold profile.Profile
+	for i, v := range p.variants {
 		var before, after []float64
 		for round := range l.pairs {
 			usual, err := l.runFor(ctx, p, binary, func(s *process) (err error) {
-				if round == 0 {
-					predicted, err = s.askAbout(ctx, l.settings, v.question)
+				if i == 0 && round == 0 {
+					foretold, err = s.askAbout(ctx, l.settings, p.variants)
 				}
 				return err
 			})
@@ -52,6 +52,7 @@ func (l lab) tryVariants(ctx context.Context, p program, b build, binary string)
 			shorter = append(shorter, 100*(1-after[i]/before[i]))
 		}
 		actual, least, most := median(shorter)
+		predicted := answers.Change(foretold, v.question.String(), p.progress)
 		head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=%d question=%q ", p.name, profile.ModeReplay, b, p.processes(), v.name)
 		if !predicted.Known() {
 			fmt.Fprintf(l.out, "%swithheld=%q actual=%.2f\n", head, predicted.Withheld.String(), actual)
@@ -83,11 +84,13 @@ func (l lab) runFor(ctx context.Context, p program, binary string, do func(*proc
 	return s.period(ctx, l.settings)
 }
 
-// askAbout asks one question of joined recordings.
-func (s *process) askAbout(ctx context.Context, o settings, q replay.Question) (profile.Effect, error) {
-	p, _, err := s.studyTogether(ctx, o, replay.StudyConfig{Questions: []replay.Question{q}, Only: func(trace.Region) bool { return false }})
-	if err != nil {
-		return profile.Effect{}, err
+// askAbout asks about all variants of joined recordings.
+func (s *process) askAbout(ctx context.Context, o settings, all []variant) (profile.Profile, error) {
+	c := replay.StudyConfig{Only: func(trace.Region) bool { return false }}
+	for _, v := range all {
+		c.Questions = append(c.Questions, v.question)
 	}
-	return answers.Change(p, q.String(), s.progress), nil
+	o.windows *= len(all)
+	p, _, err := s.studyTogether(ctx, o, c)
+	return p, err
 }
