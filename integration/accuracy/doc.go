@@ -42,8 +42,8 @@
 // take turns at the processors a window is five times as long.
 //
 // Mode replay asks about more programs, each with causal's types or with Go's, at four speed-ups,
-// and where requests come at random times about their latency as well. Random numbers are the same
-// in each window. Its summary has a line for each class of programs, too:
+// and where programs have requests about their latency as well. Random numbers are the same in each
+// window. Its summary has a line for each class of programs, too:
 //
 //	accuracy SUMMARY mode=replay build=go types=plain class=contended cells=104 … median_width=1.10 withheld=0 first_ranked=12/13
 //
@@ -52,8 +52,9 @@
 //	                    asked about several and of which measurements decide which brings most
 //
 // Mode slowdown asks about the programs of replay, with Go's types, and judges combined answers as
-// well: those of recordings within what slow-downs allow. Without -mode, programs are asked by all
-// modes but runtime, side by side.
+// well: those of recordings within what slow-downs allow. Quantiles of latency have summaries of
+// their own (metric=latency). Without -mode, programs are asked by all modes but runtime, side by
+// side.
 //
 // With -corpus it records the programs into files, with what is true of them, for engines that read
 // traces.

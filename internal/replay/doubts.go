@@ -24,7 +24,7 @@ import (
 //	            + what clocks of several processes may be off by
 //	            + 15 % of the reduction, where an order is kept
 //	            + StarvedError of the reduction, for the part of the time without a processor
-//	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets
+//	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets,
 //	            stampedes and collections came to; with bounds alone, to the hull
 //
 // The ratio of totals counts a window by its visits: a mean of the windows' ratios would count a

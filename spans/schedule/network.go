@@ -1,9 +1,9 @@
 package schedule
 
 import (
-	"strings"
-
 	"golang.org/x/exp/trace"
+
+	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // What is written to the network is there for whoever reads it, before the regions end that are
@@ -25,7 +25,7 @@ func (a *analysis) sends(s trace.Stack) bool {
 	sends, known := a.senders[s]
 	if !known {
 		for f := range s.Frames() {
-			sends = sends || strings.HasPrefix(f.Func, "net.(*netFD).Write") || strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers") || f.Func == "net.sendFile"
+			sends = sends || replaytrace.WritesToNetwork(f.Func)
 		}
 		a.senders[s] = sends
 	}

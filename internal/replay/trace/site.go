@@ -80,7 +80,7 @@ func Classify(s Site) (is [FrameClasses]bool) {
 			is[Admission] = true
 		case strings.HasPrefix(f.Func, "internal/poll."):
 			is[PollWaker] = true
-		case strings.HasPrefix(f.Func, "net.(*netFD).Write"), strings.HasPrefix(f.Func, "net.(*netFD).writeBuffers"), f.Func == "net.sendFile", f.Func == "syscall.Connect":
+		case WritesToNetwork(f.Func), f.Func == "syscall.Connect":
 			is[NetWriter] = true
 		case strings.HasPrefix(f.Func, "runtime.gc"), strings.HasPrefix(f.Func, "runtime.mallocgc"), strings.HasPrefix(f.Func, "runtime.stopTheWorld"),
 			strings.HasPrefix(f.Func, "runtime.asyncPreempt"), strings.HasPrefix(f.Func, "runtime.traceAdvance"):
@@ -308,4 +308,10 @@ type Frame struct {
 	Func string // with its package's path: net/http.(*conn).serve
 	File string // the path at the time of the build, "" where not known
 	Line int    // where the call stands, from 1; of a goroutine's beginning, of the function
+}
+
+// WritesToNetwork reports whether a function of package net writes to a connection. Datagrams
+// (netFD.writeTo, writeMsg) and splice are not in it.
+func WritesToNetwork(function string) bool {
+	return strings.HasPrefix(function, "net.(*netFD).Write") || strings.HasPrefix(function, "net.(*netFD).writeBuffers") || function == "net.sendFile"
 }
