@@ -122,7 +122,8 @@ type Curve struct {
 	// too, and costs more than a longer span would.
 	HoldsUp float64 `json:"holds_up,omitempty"`
 	// Expiring is the part of the region's delays, in [0, 1], that were left out since a deadline
-	// was near. As many calls may fail, and may succeed where something is faster.
+	// was near, or of its spans that a timer has ended the wait for. As many calls may fail, and
+	// may succeed where something is faster; and a hold behind such a span costs nothing.
 	Expiring float64 `json:"near_deadlines,omitempty"`
 	// Drift is how many times as long the region's spans take themselves as when experiments began,
 	// by which Own is known; 0 where they take as long.

@@ -272,7 +272,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		e.Bounded, e.Lo, at = true, -stats.ModelError, at/2
 		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: its spans end on goroutines that have others to end, and a hold there holds up these, too")
 	}
-	if missing := c.missing(at); c.Inside || missing*speedup > stats.ModelError/2 {
+	if missing := c.missing(at); c.Inside || c.Expiring >= leastExpiring || missing*speedup > stats.ModelError/2 {
 		e.Bounded = true
 		e.Warnings = append(e.Warnings, c.why())
 		if c.metric() == MetricThroughput {
@@ -335,14 +335,14 @@ func (c Curve) missing(measured float64) float64 {
 	most := max(0, 1-measured)
 	switch {
 	case c.BasePeriod <= 0 || c.Own <= 0:
-		if c.Inside {
+		if c.Inside || c.Expiring >= leastExpiring {
 			return most
 		}
 		return 0
 	}
 	share := float64(c.Own) / float64(c.BasePeriod)
 	switch {
-	case !c.Inside:
+	case !c.Inside && c.Expiring < leastExpiring:
 		return min(most, c.Awaited*share)
 	case c.metric() == MetricThroughput:
 		return clamp((1+delaysOff)*share*(1+c.Served)-measured, 0, most)
@@ -350,7 +350,14 @@ func (c Curve) missing(measured float64) float64 {
 	return most
 }
 
+// leastExpiring is the part of a region's spans behind deadlines from which many may be near, which
+// hides what it brings: a hold costs no more than is left until then.
+const leastExpiring = 0.005
+
 func (c Curve) why() string {
+	if c.Expiring >= leastExpiring {
+		return c.Region.Name + " may bring more: spans of it end near deadlines, and a wait that a deadline ends is no longer where they are slower"
+	}
 	if c.Inside {
 		return c.Region.Name + " may bring more: its spans wait for others before their ends, so callers were held when they had given back what is waited for"
 	}

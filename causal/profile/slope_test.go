@@ -211,6 +211,17 @@ func TestSlopeOfWhatIsOvertaken(t *testing.T) {
 	}
 }
 
+// A wait that a deadline ends costs no more where the region is slower, but less where it is
+// faster: the region's share of the time bounds that.
+func TestSlopeHiddenByDeadlines(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
+	c.Own, c.Expiring = c.BasePeriod/2, 0.01
+	c.AnswerFromSlopes([]float64{0.5})
+	if e := c.Effects[0]; e.Hi < 0.25 || e.Hi > 0.3 || !e.Bounded || len(e.Warnings) != 1 {
+		t.Errorf("%+v of half of the time, of which deadlines hide some, want a bound by that, and why", e)
+	}
+}
+
 func TestSlopeOfWhatWaitsInside(t *testing.T) {
 	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.1, 0.1)
 	c.Inside, c.Own = true, c.BasePeriod

@@ -138,7 +138,7 @@ func (a *analysis) event(e *trace.Event) {
 			g.advance(e.Time())
 			a.end(e.Time(), g, m.Span)
 		case ok && m.Kind == mark.Progress:
-			a.goroutine(e.Goroutine()).pieces++
+			a.goroutine(e.Goroutine()).passes()
 		}
 	}
 }
@@ -161,9 +161,14 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	}
 	g.advance(at)
 	switch other := a.goroutines[by]; {
+	case by == trace.NoGoroutine && from == trace.GoNotExist:
+		g.byTimer = true
+	case by == trace.NoGoroutine || other != nil && other.byTimer:
+		g.expire()
 	case other == nil || by == id:
 	case from == trace.GoNotExist:
-		g.within, g.crew = slices.Clone(other.serves()), other.hired()
+		g.within = slices.Clone(other.serves())
+		g.join(other)
 	default:
 		other.answer(g)
 		if g.waitsForOthers() {
@@ -185,7 +190,7 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 		a.waits.turn(g, at, s.Stack, g.class)
 	}
 	if to == trace.GoNotExist {
-		g.pieces++
+		g.passes()
 		delete(a.goroutines, id) // a region that is open on it can only end elsewhere
 	}
 }
@@ -243,6 +248,10 @@ func (a *analysis) end(at trace.Time, g *goroutine, s mark.Span) {
 	of.Served += time.Duration(r.served)
 	if r.overtaken() {
 		of.Overtaken++
+	}
+	if r.timedOut() {
+		of.TimedOut++
+		g.timedOut = &of.Region
 	}
 	if interleaved {
 		of.Interleaved++

@@ -12,6 +12,7 @@ import (
 type goroutine struct {
 	class   class
 	assists bool // the garbage collector
+	byTimer bool // it runs what a timer calls, as that of a context with a deadline does
 	since   trace.Time
 	clocks  times
 	open    []*region  // the latest last
@@ -26,9 +27,12 @@ type goroutine struct {
 	helped, served int64
 	given, lent    int64
 
-	crew   *crew  // that it belongs to, nil for none
-	starts *crew  // that it starts now, nil before
-	pieces uint64 // of its work that are done, by progress points passed
+	crew     *crew   // that it belongs to, nil for none
+	starts   *crew   // that it starts now, nil before
+	pieces   uint32  // of its work that are done, by progress points passed
+	steps    uint32  // begins and ends of its regions, and its pieces
+	attempt  uint32  // that it is of in its crew
+	timedOut *Region // that counts the last one of its regions as timed out
 
 	// waiting is what the goroutine waits for since counted, without a region if that does not
 	// count.
@@ -142,7 +146,14 @@ func (g *goroutine) worked() (sum int64) {
 func (g *goroutine) start(at trace.Time, key regionKey, s mark.Span) *region {
 	r := &region{key: key, spanID: s.SpanID, traceID: s.Trace, goroutine: g, start: g.clocks, below: g.clocks, began: at, late: g.crew.isOver()}
 	g.open, g.opened = append(g.open, r), true
+	g.steps++
 	return r
+}
+
+// passes ends a piece of the goroutine's work.
+func (g *goroutine) passes() {
+	g.pieces++
+	g.steps++
 }
 
 // close takes the region off its goroutine, whose clocks must have been advanced, and returns its
@@ -164,6 +175,7 @@ func (r *region) close() (total, self times) {
 	}
 	g.open = slices.Delete(g.open, i, i+1)
 	r.ended = true
+	g.steps++
 	total = g.clocks
 	total.sub(&r.start)
 	self = total

@@ -9,21 +9,35 @@ import "slices"
 // Tail at Scale, 2013), the piece is over before the last of the crew are.
 type crew struct {
 	starter *goroutine
-	piece   uint64  // of the starter
+	piece   uint32  // of the starter
 	within  *region // nil outside of all
 	answers bool    // one of the crew has ended a wait of the starter at a channel
+	// expired counts the waits of the starter in select statements that a timer has ended, attempt
+	// is what it was when the last of the crew was started, and steps those of the starter at the
+	// last.
+	expired, attempt, steps uint32
 }
 
-// hired returns the crew that a goroutine which is started now belongs to.
-func (g *goroutine) hired() *crew {
+// expire notes that a timer ends a wait of the goroutine in a select statement.
+func (g *goroutine) expire() {
+	if g.starts != nil && g.class == forSelect {
+		g.starts.expired++
+		g.starts.steps = g.steps
+	}
+}
+
+// join makes a goroutine that is started now one of the crew of its starter.
+func (g *goroutine) join(starter *goroutine) {
 	var within *region
-	if open := g.serves(); len(open) > 0 {
+	if open := starter.serves(); len(open) > 0 {
 		within = open[len(open)-1]
 	}
-	if c := g.starts; c == nil || c.within != within || c.isOver() {
-		g.starts = &crew{starter: g, piece: g.pieces, within: within}
+	c := starter.starts
+	if c == nil || c.within != within || c.isOver() {
+		c = &crew{starter: starter, piece: starter.pieces, within: within}
+		starter.starts = c
 	}
-	return g.starts
+	g.crew, g.attempt, c.attempt = c, c.expired, c.expired
 }
 
 // isOver reports whether the piece of work is done; no crew has none.
@@ -37,6 +51,10 @@ func (g *goroutine) answer(other *goroutine) {
 		return
 	}
 	g.crew.answers = true
+	if g.timedOut != nil { // it was not: the starter went on to wait
+		g.timedOut.TimedOut--
+		g.timedOut = nil
+	}
 	for _, r := range g.open {
 		r.answers = true
 	}
@@ -48,4 +66,15 @@ func (g *goroutine) answer(other *goroutine) {
 func (r *region) overtaken() bool {
 	c := r.goroutine.crew
 	return !r.late && !r.answers && c.isOver() && c.answers
+}
+
+// timedOut reports whether a timer has ended the wait for a region: meanwhile its starter has gone
+// on to other regions or pieces of its work, without an answer, or has started others for it. It is
+// not known before the goroutine has had time to answer: see answer.
+func (r *region) timedOut() bool {
+	c := r.goroutine.crew
+	if c == nil || r.late || r.answers || r.goroutine.attempt == c.expired || c.isOver() && c.answers {
+		return false
+	}
+	return c.starter.steps != c.steps || r.goroutine.attempt < c.attempt
 }

@@ -67,3 +67,80 @@ func TestOvertaken(t *testing.T) {
 		}
 	}
 }
+
+// A wait that a timer ends, or a deadline that the span knows nothing of, leaves a span behind. One
+// that goes on after a look at a ticker does not, nor one that ends in time.
+func TestTimedOut(t *testing.T) {
+	const unit = 20 * time.Millisecond
+	r, tr := recording(t)
+	var all sync.WaitGroup
+	start := func(name string, units time.Duration) chan int {
+		answer := make(chan int, 1)
+		all.Go(func() {
+			timed(context.Background(), tr, name, func(context.Context) { time.Sleep(units * unit) })
+			answer <- 1
+		})
+		return answer
+	}
+	timed(t.Context(), tr, "request", func(context.Context) {
+		for range 2 { // tries again within its region
+			select {
+			case <-start("late", 5):
+			case <-time.After(2 * unit):
+			}
+		}
+	})
+	timed(t.Context(), tr, "fast", func(context.Context) {
+		select {
+		case <-start("in time", 1):
+		case <-time.After(3 * unit):
+		}
+	})
+	timed(t.Context(), tr, "with a deadline", func(context.Context) {
+		limited, cancel := context.WithTimeout(t.Context(), unit)
+		defer cancel()
+		select {
+		case <-start("late, too", 3):
+		case <-limited.Done():
+		}
+	})
+	timed(t.Context(), tr, "watches", func(context.Context) {
+		answer, ticker := start("watched", 5), time.NewTicker(2*unit)
+		defer ticker.Stop()
+		for waits := true; waits; {
+			select {
+			case <-answer:
+				waits = false
+			case <-ticker.C:
+			}
+		}
+	})
+	select {
+	case <-start("left", 4):
+	case <-time.After(2 * unit):
+	}
+	timed(t.Context(), tr, "goes on", func(context.Context) { time.Sleep(3 * unit) })
+	timed(t.Context(), tr, "hedges", func(context.Context) {
+		answer := make(chan int, 2)
+		ask := func() {
+			all.Go(func() {
+				timed(context.Background(), tr, "hedged", func(context.Context) { time.Sleep(3 * unit) })
+				answer <- 1
+			})
+		}
+		ask()
+		select {
+		case <-answer:
+		case <-time.After(2 * unit):
+			ask()
+			<-answer
+		}
+	})
+	all.Wait()
+	want := map[string]uint64{"late": 2, "late, too": 1, "left": 1}
+	for _, region := range snapshot(t, r).Regions {
+		if region.TimedOut != want[region.Name] {
+			t.Errorf("of %d %q, %d are timed out, want %d", region.Count, region.Name, region.TimedOut, want[region.Name])
+		}
+	}
+}

@@ -54,6 +54,9 @@ type Region struct {
 	// for was done, as others had answered: of a quorum, or of hedged requests. Whether one counts
 	// depends on how long it takes.
 	Overtaken uint64 `json:"overtaken,omitempty"`
+	// TimedOut is the number of regions that were still open when a timer had ended the wait for
+	// them, so that the work that they were started for was done without them.
+	TimedOut uint64 `json:"timed_out,omitempty"`
 	// Interleaved is the number of regions that ended while one that began later was open on their
 	// goroutine, as one has that does several things at a time (an event loop). Self then has the
 	// time of the latest one alone.

@@ -41,7 +41,8 @@ func (run *Run) slowdownCurves(experiments []experiment.Experiment, regions []pr
 			c.Own = experiment.Sum(all).OwnOfVisit()
 			w := run.workOf(region)
 			c.Inside, c.Awaited, c.Served = w.Queues(all), w.awaited, w.served
-			c.Overtaken, c.Behind, c.Expiring = w.overtaken, w.Behind, experiment.Expiring(experiments, i)
+			c.Overtaken, c.Behind = w.overtaken, w.Behind
+			c.Expiring = max(w.timedOut, experiment.Expiring(experiments, i))
 			c.HoldsUp = w.holdsUp
 			c.Drift = experiment.Drift(experiments, i, w.self)
 			c.AnswerFromSlopes(run.Speedups())

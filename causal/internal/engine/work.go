@@ -28,6 +28,8 @@ type work struct {
 	served float64
 	// overtaken is the part of its spans that others have answered in place of.
 	overtaken float64
+	// timedOut is the part of its spans that a timer has ended the wait for.
+	timedOut float64
 	// holdsUp is the part of its spans behind whose ends the same goroutine soon ends others.
 	holdsUp float64
 }
@@ -43,6 +45,7 @@ type Split struct {
 	// spans did while it waited for them, ns.
 	awaited, served float64
 	overtaken       float64 // part of spans
+	timedOut        float64 // part of spans
 	holdsUp         float64 // part of spans
 	interleaved     float64 // part of spans
 	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
@@ -72,7 +75,7 @@ func RecordWork(ctx context.Context, d time.Duration) (Workload, error) {
 		s := splitOf(r.Self, r.Helped, r.Count)
 		s.busy, s.processor = report.Busy, float64(report.ProcessorWait)
 		s.awaited, s.served = float64(r.Awaited)/float64(r.Count), float64(r.Served)/float64(r.Count)
-		s.overtaken = float64(r.Overtaken) / float64(r.Count)
+		s.overtaken, s.timedOut = float64(r.Overtaken)/float64(r.Count), float64(r.TimedOut)/float64(r.Count)
 		s.interleaved = float64(r.Interleaved) / float64(r.Count)
 		all[profile.Region{Scope: r.Scope, Name: r.Name}] = s
 	}
@@ -192,7 +195,7 @@ func (run *Run) workOf(key profile.Region) work {
 	if own > 0 {
 		w.Behind = min(1-w.computing, s.busy, s.processor/(profile.Near*own))
 		w.awaited, w.served = min(1, s.awaited/own), s.served/own
-		w.overtaken, w.holdsUp = s.overtaken, max(s.holdsUp, s.interleaved)
+		w.overtaken, w.timedOut, w.holdsUp = s.overtaken, s.timedOut, max(s.holdsUp, s.interleaved)
 	}
 	return w
 }

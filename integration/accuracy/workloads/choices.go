@@ -130,6 +130,23 @@ func deadlines(ctx context.Context, p *Program) {
 	})
 }
 
+// timeouts is four clients that wait for a call on a goroutine of its own, for 7 ms at most, and go
+// on without it. Varied by half, one in ten takes longer.
+func timeouts(ctx context.Context, p *Program) {
+	var calls sync.WaitGroup
+	p.clients(ctx, 4, 0.5, func(length *lengths) {
+		answer := newChannel[int](p.Types, 1)
+		d := length.Of(5 * ms)
+		calls.Go(func() {
+			p.IO(ctx, "call", d)
+			answer.Send(1)
+		})
+		answer.ReceiveWithin(7 * ms)
+		p.IO(ctx, "after", length.Of(2*ms))
+	})
+	calls.Wait()
+}
+
 // called is a span that waits for d, unless that is made faster, or until ctx ends; it reports
 // whether d was over first.
 func (p *Program) called(ctx context.Context, region string, d time.Duration) bool {

@@ -219,6 +219,10 @@ func choiceWorkloads() []Workload {
 			Regions: []string{"call", "think"}, Run: deadlines, Varies: true,
 		},
 		{
+			Name: "timeouts", About: "4 clients of a call of 5 ms on a goroutine of its own, left after 7 ms, and 2 ms each", Class: Outside,
+			Regions: []string{"call", "after"}, Run: timeouts, Varies: true,
+		},
+		{
 			Name: "hedged", About: "4 clients of a replica of 6 ms, and of another one as well if it takes 5 ms", Class: Outside,
 			Regions: []string{"replica", "use"}, Run: hedged, Varies: true,
 		},

@@ -176,8 +176,8 @@ func TestPrometheusDeadlines(t *testing.T) {
 		}
 		return p.Curves[0].Effects[0].Hi
 	}
-	if none, half := hi(0), hi(0.5); math.Abs(half-(none+0.5*(1-none))) > 1e-9 {
-		t.Errorf("half of the delays left out: at most %.3f in place of %.3f, want half of the rest more", half, none)
+	if none, half := hi(0), hi(0.5); half < none+0.5*(1-none) || half > none+0.6*(1-none) {
+		t.Errorf("half of the delays left out: at most %.4f in place of %.4f, want half of the rest more, and what is hidden", half, none)
 	}
 }
 
