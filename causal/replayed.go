@@ -57,7 +57,9 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	var windows []*trace.Recording
 	if err := trace.Contain(func() {
 		r.keptWaits.add(w, offwake.Read(rec))
-		rec.Ran(trace.Machine(w.Load))
+		var machine trace.Machine
+		machine.Add(trace.Machine(w.Load), min(1, float64(rec.End-rec.Start)/float64(w.Length))) // it may be cut
+		rec.Ran(machine)
 		windows = rec.Split(max(1, min(replay.Visits(rec)/leastIn, mostWindows)))
 	}); err != nil {
 		return err

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"runtime/trace"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/otelprof/otelprof/internal/replay/infer"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // generations returns a trace of several ones, and where in it each of them ends, as Go's
@@ -80,4 +83,33 @@ func TestReadCutTrace(t *testing.T) {
 		t.Errorf("%d visits, %v, want those of two seconds", Visits(rec), err)
 	}
 	check("tail of zeros", append(bytes.Clone(text), make([]byte, 1000)...))
+}
+
+// TestReadLongTrace reads a trace of more events than there is room for: what there is room for is
+// a recording, as goroutines that yield in a loop make millions in a second.
+func TestReadLongTrace(t *testing.T) {
+	if !*thorough.Rounds {
+		t.Skip("six million events: -long")
+	}
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		testutil.Lacks(t, "TRACE", err.Error())
+	}
+	var yielding sync.WaitGroup
+	for range 2 {
+		yielding.Go(func() {
+			for range 1_500_000 {
+				runtime.Gosched()
+			}
+		})
+	}
+	yielding.Wait()
+	trace.Stop()
+	rec, err := replaytrace.Read(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.Cut == nil || !strings.Contains(rec.Cut.Error(), "left out") || len(rec.Events) != 4<<20 || rec.End != rec.Events[len(rec.Events)-1].At {
+		t.Errorf("%d events until %d, cut %v, want 4 Mi, the recording's end at the last, and why", len(rec.Events), rec.End, rec.Cut)
+	}
 }

@@ -21,9 +21,9 @@ import (
 
 // Read reads an execution trace of package runtime/trace, with the marks that package spans and the
 // types of package causal write into it. Of a trace that is cut short or damaged it takes the whole
-// generations before, see [Recording.Cut]; where there is none, that is an error that wraps
-// [ErrTrace]. One of more than maxEvents events is an error that wraps [ErrTooLarge]. It takes
-// about 0.3 µs and 40 bytes for each event.
+// generations before; where there is none, that is an error that wraps [ErrTrace]. Of one of more
+// than maxEvents events it takes so many, see [Recording.Cut]. It takes about 0.3 µs and 40 bytes
+// for each event.
 func Read(r io.Reader) (*Recording, error) { return ReadResting(r, nil) }
 
 // ReadResting is Read for a program that reads a trace of itself: while that is read, and while a
@@ -66,6 +66,7 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 			}
 		}
 		if t.B != nil && t.B.overflow {
+			t.end()
 			break
 		}
 	}
@@ -129,6 +130,13 @@ func (t *Tracer) cut(why error) bool {
 	r.Events, t.events, t.last = r.Events[:whole.events], whole.traced, whole.at
 	r.Cut = fmt.Errorf("the trace is cut off or damaged after %d whole generations (%.3g s), and what comes later is left out: %w", whole.ended, float64(whole.at-r.Start)/1e9, why)
 	return true
+}
+
+// end ends the recording at the last event that there is room for.
+func (t *Tracer) end() {
+	r := &t.B.R
+	t.last, t.B.overflow = r.Events[len(r.Events)-1].At, false
+	r.Cut = fmt.Errorf("the trace has more than %d events, and what comes after %.3g s is left out", maxEvents, float64(t.last-r.Start)/1e9)
 }
 
 // A restingReader rests where the trace is read. The reader of traces takes a whole generation, a

@@ -139,6 +139,8 @@ func (b *Recorder) Place(n int64) int32 {
 // there after 14 s.
 const maxEvents = 4 << 20
 
+var errTooMany = fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
+
 // A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and
 // objects are numbered by the caller. It is not safe for concurrent use.
 type Recorder struct {
@@ -169,7 +171,7 @@ func NewRecorder(start int64, procs int) *Recorder {
 // the recorder must not be used afterwards. The error wraps [ErrTooLarge].
 func (b *Recorder) Recording(end int64) (*Recording, error) {
 	if b.overflow {
-		return nil, fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
+		return nil, errTooMany
 	}
 	b.R.End = end
 	return &b.R, nil
