@@ -80,6 +80,7 @@ type analysis struct {
 	moves       map[regionKey]*Region
 	processors  processors
 	senders     map[trace.Stack]bool // whether system calls there write to the network
+	answered    map[line]bool        // select statements in which who had started others got answers
 	waits       *waitTimes           // nil where they are not asked for
 	// wall is what the clock on the wall showed at atWall, zero if that is not known.
 	wall   time.Time
@@ -93,6 +94,7 @@ func newAnalysis() *analysis {
 		sums:       map[regionKey]*sums{},
 		moves:      map[regionKey]*Region{},
 		senders:    map[trace.Stack]bool{},
+		answered:   map[line]bool{},
 	}
 }
 
@@ -164,13 +166,13 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	case by == trace.NoGoroutine && from == trace.GoNotExist:
 		g.byTimer = true
 	case by == trace.NoGoroutine || other != nil && other.byTimer:
-		g.expire()
+		a.expire(g)
 	case other == nil || by == id:
 	case from == trace.GoNotExist:
 		g.within = slices.Clone(other.serves())
 		g.join(other)
 	default:
-		other.answer(g)
+		a.answer(other, g)
 		if g.waitsForOthers() {
 			other.advance(at)
 			other.helps(g, int64(at-g.waits))
@@ -178,7 +180,10 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 		}
 	}
 	if g.class = classAfter(s); g.class >= firstReason {
-		g.waits = at
+		g.waits, g.site = at, line{}
+	}
+	if g.class == forSelect && g.starts != nil {
+		g.site = lineOf(s.Stack)
 	}
 	switch {
 	case g.class == inSyscall && len(g.open) > 0 && a.sends(s.Stack):

@@ -17,6 +17,7 @@ type goroutine struct {
 	clocks  times
 	open    []*region  // the latest last
 	waits   trace.Time // since when, where class is a reason
+	site    line       // where, if that is a select statement and it has started others
 
 	// within are the regions that were open where the goroutine was started. What it does is theirs
 	// unless it opens regions itself. Helped and served are what goroutines without regions did

@@ -1,6 +1,11 @@
 package schedule
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/exp/trace"
+)
 
 // A crew is the goroutines that one has started for one piece of its work: until the innermost of
 // its open regions ends, it passes a progress point, or it ends itself.
@@ -18,9 +23,10 @@ type crew struct {
 	expired, attempt, steps uint32
 }
 
-// expire notes that a timer ends a wait of the goroutine in a select statement.
-func (g *goroutine) expire() {
-	if g.starts != nil && g.class == forSelect {
+// expire notes that a timer ends a wait of a goroutine in a select statement, where others of its
+// crews have ended waits: one that is for the time alone gives up nothing.
+func (a *analysis) expire(g *goroutine) {
+	if g.starts != nil && g.class == forSelect && a.answered[g.site] {
 		g.starts.expired++
 		g.starts.steps = g.steps
 	}
@@ -45,12 +51,31 @@ func (c *crew) isOver() bool {
 	return c != nil && (c.piece != c.starter.pieces || c.within != nil && c.within.ended)
 }
 
-// answer notes that the goroutine ends a wait of another one.
-func (g *goroutine) answer(other *goroutine) {
+// A line of the program waits: its callers may differ, and its program counters where it is
+// inlined.
+type line struct {
+	function string
+	number   uint64
+}
+
+func lineOf(s trace.Stack) line {
+	for f := range s.Frames() {
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			return line{f.Func, f.Line}
+		}
+	}
+	return line{}
+}
+
+// answer notes that a goroutine ends a wait of another one.
+func (a *analysis) answer(g, other *goroutine) {
 	if g.crew == nil || g.crew.starter != other || !slices.Contains(forChannel, other.class) {
 		return
 	}
 	g.crew.answers = true
+	if other.class == forSelect {
+		a.answered[other.site] = true
+	}
 	if g.timedOut != nil { // it was not: the starter went on to wait
 		g.timedOut.TimedOut--
 		g.timedOut = nil

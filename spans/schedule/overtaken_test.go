@@ -69,7 +69,8 @@ func TestOvertaken(t *testing.T) {
 }
 
 // A wait that a timer ends, or a deadline that the span knows nothing of, leaves a span behind. One
-// that goes on after a look at a ticker does not, nor one that ends in time.
+// that goes on after a look at a ticker does not, nor one that ends in time, nor those that a
+// ticker starts.
 func TestTimedOut(t *testing.T) {
 	const unit = 20 * time.Millisecond
 	r, tr := recording(t)
@@ -82,28 +83,30 @@ func TestTimedOut(t *testing.T) {
 		})
 		return answer
 	}
-	timed(t.Context(), tr, "request", func(context.Context) {
-		for range 2 { // tries again within its region
-			select {
-			case <-start("late", 5):
-			case <-time.After(2 * unit):
-			}
-		}
-	})
-	timed(t.Context(), tr, "fast", func(context.Context) {
+	within := func(units time.Duration, answer chan int) {
 		select {
-		case <-start("in time", 1):
-		case <-time.After(3 * unit):
+		case <-answer:
+		case <-time.After(units * unit):
 		}
-	})
-	timed(t.Context(), tr, "with a deadline", func(context.Context) {
-		limited, cancel := context.WithTimeout(t.Context(), unit)
+	}
+	withDeadline := func(units time.Duration, answer chan int) {
+		limited, cancel := context.WithTimeout(t.Context(), units*unit)
 		defer cancel()
 		select {
-		case <-start("late, too", 3):
+		case <-answer:
 		case <-limited.Done():
 		}
+	}
+	timed(t.Context(), tr, "fast", func(context.Context) {
+		within(3, start("in time", 1))
+		withDeadline(3, start("in time, too", 1))
 	})
+	timed(t.Context(), tr, "request", func(context.Context) {
+		for range 2 { // tries again within its region
+			within(2, start("late", 5))
+		}
+	})
+	timed(t.Context(), tr, "with a deadline", func(context.Context) { withDeadline(1, start("late, too", 3)) })
 	timed(t.Context(), tr, "watches", func(context.Context) {
 		answer, ticker := start("watched", 5), time.NewTicker(2*unit)
 		defer ticker.Stop()
@@ -115,10 +118,16 @@ func TestTimedOut(t *testing.T) {
 			}
 		}
 	})
-	select {
-	case <-start("left", 4):
-	case <-time.After(2 * unit):
-	}
+	all.Go(func() { // an open loop
+		for range 3 {
+			select {
+			case <-t.Context().Done():
+			case <-time.After(unit):
+				start("starts", 2)
+			}
+		}
+	})
+	within(2, start("left", 4))
 	timed(t.Context(), tr, "goes on", func(context.Context) { time.Sleep(3 * unit) })
 	timed(t.Context(), tr, "hedges", func(context.Context) {
 		answer := make(chan int, 2)
@@ -129,12 +138,9 @@ func TestTimedOut(t *testing.T) {
 			})
 		}
 		ask()
-		select {
-		case <-answer:
-		case <-time.After(2 * unit):
-			ask()
-			<-answer
-		}
+		within(2, answer)
+		ask()
+		<-answer
 	})
 	all.Wait()
 	want := map[string]uint64{"late": 2, "late, too": 1, "left": 1}
