@@ -11,8 +11,10 @@ import (
 // confirm holds what recordings say against slow-downs, which are measured in the program itself:
 // the very slow-downs, where replay has simulated them, or else the answers. Where both have
 // intervals that lie apart, replay is contradicted: it is withheld for that region and progress
-// point, and the measured bounds stay; where it routes work otherwise, for all regions. Else the
-// answer is what both allow: replay's number within the intersection, confirmed.
+// point, and the measured bounds stay; where it routes work otherwise, for all regions. Where it
+// lacks a choice that the program makes by its state, or a resonance, the answers of all regions
+// have the measured bounds as well; at a resonance it is as good a guess as any, and not withheld.
+// Else the answer is what both allow: replay's number within the intersection, confirmed.
 func (p *Profile) confirm() {
 	measured := map[question]Curve{}
 	for _, c := range p.Curves {
@@ -20,10 +22,13 @@ func (p *Profile) confirm() {
 			measured[c.question()] = c
 		}
 	}
-	rerouted := map[string]bool{} // progress points at which the simulation routes work otherwise
+	rerouted, resonant, lacking := map[string]bool{}, map[string]bool{}, map[string]bool{} // progress points
 	for _, c := range p.Curves {
 		if by, ok := measured[c.question()]; ok && c.Mode == ModeReplay {
 			rerouted[c.Progress] = rerouted[c.Progress] || c.reroutes(by)
+			h := c.heldAgainst(by)
+			resonant[c.Progress] = resonant[c.Progress] || h.falls
+			lacking[c.Progress] = lacking[c.Progress] || h.falls || h.chooses
 		}
 	}
 	for i, c := range p.Curves {
@@ -31,8 +36,8 @@ func (p *Profile) confirm() {
 		if c.Mode != ModeReplay || !ok {
 			continue
 		}
-		contradicted, met, alike := c.heldAgainst(by)
-		contradicted = contradicted || rerouted[c.Progress]
+		held := c.heldAgainst(by)
+		contradicted := held.contradicted && !resonant[c.Progress] || rerouted[c.Progress]
 		near := math.Inf(-1)
 		for k, e := range c.Effects {
 			if contradicted {
@@ -42,22 +47,62 @@ func (p *Profile) confirm() {
 			if bound, found := by.at(e.Speedup); found && e.Known() {
 				e = e.asSimulated()
 				own := [...]float64{e.Reduction, e.Lo, e.Hi}
-				vague, nothing := e.vaguer(bound), e.holds(bound)
-				e = e.within(bound, alike && e.Speedup > Near)
-				switch {
-				case nothing && by.Inside, (nothing || vague) && e.Speedup <= Near: // beyond, a slope is hardly a number
-					e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
-				case vague: // more time taken brings no less
-					e.Reduction = clamp(max(e.Reduction, near), e.Lo, e.Hi)
+				e = e.reaching(c.unsure(e.Speedup))
+				if lacking[c.Progress] {
+					e = e.orMeasured(bound)
+				} else {
+					e = e.confirmedBy(bound, held, by.Inside, near)
 				}
 				if e.Speedup <= Near {
 					near = e.Reduction
 				}
-				e.Confirmed, e.Simulated = e.Confirmed || met, own
+				e.Simulated = own
 				p.Curves[i].Effects[k] = e
 			}
 		}
 	}
+}
+
+// confirmedBy returns the effect as far as a slow-down of the region, which waits inside or not,
+// allows it. Near is the effect at [Near], if that is known.
+func (e Effect) confirmedBy(bound Effect, h holding, inside bool, near float64) Effect {
+	vague, nothing := e.vaguer(bound), e.holds(bound)
+	e = e.within(bound, h.alike && e.Speedup > Near)
+	switch {
+	case nothing && inside, (nothing || vague) && e.Speedup <= Near: // beyond, a slope is hardly a number
+		e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
+	case vague: // more time taken brings no less
+		e.Reduction = clamp(max(e.Reduction, near), e.Lo, e.Hi)
+	}
+	e.Confirmed = e.Confirmed || h.met
+	return e
+}
+
+// unsure is how far to either side a simulation is unsure of the period where the region is slower
+// by about so much as it is to be faster: recordings that agree about the one alone are no surer of
+// the other.
+func (c Curve) unsure(speedup float64) (by float64) {
+	for i, s := range c.Slopes { // the smallest level first
+		if i == 0 || s.Level <= speedup {
+			by = s.Level * (s.Hi - s.Lo) / 2
+		}
+	}
+	return by
+}
+
+// reaching returns the effect with an interval that is so wide to either side at least.
+func (e Effect) reaching(by float64) Effect {
+	if missing := by - (e.Hi-e.Lo)/2; missing > 0 {
+		e.Lo, e.Hi = e.Lo-missing, e.Hi+missing
+	}
+	return e
+}
+
+// orMeasured returns the effect where the simulation is known to be wrong about the program, with
+// what slow-downs bound in its interval.
+func (e Effect) orMeasured(bound Effect) Effect {
+	e.Lo, e.Hi, e.Bounded = min(e.Lo, bound.Lo), max(e.Hi, bound.Hi), true
+	return e
 }
 
 // asSimulated returns the effect as recordings have it by themselves: a profile that is read or
@@ -69,32 +114,44 @@ func (e Effect) asSimulated() Effect {
 	return e
 }
 
+// A holding is how simulated slow-downs stand to measured ones.
+type holding struct {
+	contradicted bool // they are apart
+	falls        bool // the program is at a resonance, and the simulation is not
+	chooses      bool // they are apart, and the program chooses by its state
+	met          bool // they agree at a level where the measured interval would have noticed much else
+	alike        bool // and so would the simulated one
+}
+
 // heldAgainst holds simulated slow-downs against measured ones, or the answers to one question
-// against each other where there are none. The slow-downs are met if both agree, at a level where
-// the measured interval is narrow enough to have noticed much else, and are alike if the simulated
-// one is, too.
-func (c Curve) heldAgainst(by Curve) (contradicted, met, alike bool) {
+// against each other where there are none. Where the time falls although the region is slower, the
+// program is at a resonance.
+func (c Curve) heldAgainst(by Curve) (h holding) {
 	compared := false
 	for _, simulated := range c.Slopes {
 		for _, measured := range by.Slopes {
 			if measured.Level != simulated.Level || !measured.known() {
 				continue
 			}
-			if c.metric() == MetricThroughput && !by.chooses(measured) {
+			falls, chooses := by.fallsAt(measured), by.chooses(measured)
+			if c.metric() == MetricThroughput && !chooses && !falls {
 				measured, simulated = measured.possible(), simulated.possible()
 			}
 			compared = true
-			apart := max(measured.Lo-simulated.Hi, simulated.Lo-measured.Hi)
-			contradicted = contradicted || apart*measured.Level > agreeWithin
+			if apart := max(measured.Lo-simulated.Hi, simulated.Lo-measured.Hi); apart*measured.Level > agreeWithin {
+				h.contradicted = h.contradicted || !falls
+				h.falls, h.chooses = h.falls || falls, h.chooses || chooses
+			}
 			noticed := notices(measured.Hi-measured.Lo, simulated.Hi-simulated.Lo, measured.Elasticity)
-			met = met || noticed
-			alike = alike || noticed && simulated.Hi-simulated.Lo <= 2*(measured.Hi-measured.Lo)
+			h.met = h.met || noticed
+			h.alike = h.alike || noticed && simulated.Hi-simulated.Lo <= 2*(measured.Hi-measured.Lo)
 		}
 	}
 	if !compared {
-		_, _, contradicted = apart(by, c)
+		_, _, h.contradicted = apart(by, c)
 	}
-	return contradicted, met, alike && !contradicted
+	h.alike = h.alike && !h.contradicted && !h.falls
+	return h
 }
 
 // at returns the effect at a speed-up, if it has a number.
@@ -130,17 +187,14 @@ func (e Effect) holds(measured Effect) bool {
 // of which two must answer costs nothing if it is slower, and brings something if it is faster.
 func (e Effect) within(bound Effect, chooses bool) Effect {
 	e.Confirmed = notices(bound.Hi-bound.Lo, e.Hi-e.Lo, e.Reduction)
-	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 2
+	least := min(bound.Hi-bound.Lo, e.Hi-e.Lo) / 4
 	most := max(bound.Hi, e.Lo)
 	if chooses && e.Reduction > bound.Hi {
 		most = e.Hi
 	}
 	e.Lo, e.Hi = max(e.Lo, min(bound.Lo, e.Hi)), min(e.Hi, most)
 	e.Reduction = clamp(e.Reduction, e.Lo, e.Hi)
-	if missing := (least - (e.Hi - e.Lo)) / 2; missing > 0 {
-		e.Lo, e.Hi = e.Lo-missing, e.Hi+missing
-	}
-	return e.possible()
+	return e.reaching(least).possible()
 }
 
 // notices reports whether a measured interval is so narrow that it would have noticed much else

@@ -282,3 +282,33 @@ func TestSimulationThatRoutesOtherwise(t *testing.T) {
 		}
 	}
 }
+
+// A circuit breaker, which recordings do not have, makes a program faster whose calls are slower:
+// what is simulated of another region has what was measured of that in its interval.
+func TestSimulationWithoutTheState(t *testing.T) {
+	for name, tt := range map[string]struct {
+		measured, simulated float64
+		lacks               bool
+	}{
+		"falls": {-0.6, 0.5, true}, "too large": {1.6, 0.5, true}, "simulated, too": {-0.6, -0.6, false}, "as large": {0.4, 0.4, false},
+	} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		call, other := slowed(rng, tt.measured, tt.measured), slowed(rng, 0.5, 0.5)
+		other.Region.Name = "b"
+		var p profile.Profile
+		for _, c := range []profile.Curve{call, other} {
+			simulated := profile.Curve{Mode: profile.ModeReplay, Region: c.Region, Progress: c.Progress, Metric: c.Metric, Slopes: slices.Clone(c.Slopes)}
+			if c.Region == call.Region {
+				simulated.Slopes = slowed(rng, tt.simulated, tt.simulated).Slopes
+			}
+			simulated.Effects = []profile.Effect{{Speedup: 0.25, Samples: 9, Reduction: 0.07, Lo: 0.06, Hi: 0.08}}
+			p.Curves = append(p.Curves, c, simulated)
+		}
+		p.Finish()
+		for _, c := range p.Curves {
+			if e := c.Effects[0]; c.Mode == profile.ModeReplay && c.Region == other.Region && (e.Hi > 0.12) != tt.lacks {
+				t.Errorf("%s: %.3f to %.3f of what costs .125 of a quarter, want that in it: %v", name, e.Lo, e.Hi, tt.lacks)
+			}
+		}
+	}
+}

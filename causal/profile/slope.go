@@ -98,7 +98,7 @@ func (c Curve) levels() (small, large Slope, known bool) {
 		return Slope{}, Slope{}, false
 	}
 	small, large = all[0], all[len(all)-1]
-	if len(all) > 1 && large.Elasticity < small.Elasticity && c.convex(small, large) {
+	if len(all) > 1 && large.Elasticity < small.Elasticity && !concave(small, large) && c.convex(small, large) {
 		pooled := pool(small, large)
 		small.Elasticity, small.StdErr, small.Lo, small.Hi = pooled.Elasticity, pooled.StdErr, min(pooled.Lo, small.Lo), pooled.Hi
 		large.Elasticity, large.StdErr, large.Lo, large.Hi = pooled.Elasticity, pooled.StdErr, pooled.Lo, pooled.Hi
@@ -114,6 +114,9 @@ func (c Curve) levels() (small, large Slope, known bool) {
 func (c Curve) chooses(measured ...Slope) bool {
 	return c.metric() == MetricThroughput && c.HoldsUp <= leastHoldsUp && slices.ContainsFunc(measured, func(s Slope) bool { return s.known() && s.Lo > 1+delaysOff })
 }
+
+// fallsAt reports whether a period fell although the region was slower, by more than chance.
+func (c Curve) fallsAt(s Slope) bool { return c.metric() == MetricThroughput && s.falls() > 0 }
 
 // possible returns the slope of a period as far as it can be: what takes a part of the time longer
 // makes the whole at most that part longer, as the period is homogeneous in the durations and falls
@@ -163,6 +166,16 @@ func (s Slope) surely() float64 { return s.Elasticity + eitherOf*(s.Hi-s.Elastic
 // sure is how many standard errors apart two slopes are by more than chance.
 const sure = 3
 
+// leans is how many standard errors apart slopes look as if it were by more than chance, which one
+// in fifteen does.
+const leans = 1.5
+
+// concave reports whether the large slope looks smaller than the small one, as where a timer cuts
+// long waits.
+func concave(small, large Slope) bool {
+	return small.Elasticity-large.Elasticity > leans*math.Hypot(small.StdErr, large.StdErr)
+}
+
 // convex reports whether slopes at two levels may be those of a convex function that does not fall
 // and is smooth at its start: none is below zero nor the large one the smaller by more than chance,
 // nor may the small one be nothing where the large one is surely much; nor is one of a period
@@ -186,15 +199,21 @@ func (c Curve) convex(small, large Slope) bool {
 // experiments scatter by: large slow-downs are more precise, and off by that.
 const bendsBy = 0.1
 
-// bent returns the most probable slope at the smallest level, and by how much it bends up to the
-// largest, if slopes bend by bendsBy (a normal prior).
-func (c Curve) bent(small, large Slope) (at, bends float64) {
+// bent returns the most probable slope at the smallest level, by how much it bends up to the
+// largest, if slopes bend by bendsBy (a normal prior), and the slope at most. Where work avoids the
+// region, or slopes look concave, the period may be no convex function of it, and each level says
+// what the other one may be.
+func (c Curve) bent(small, large Slope) (at, bends, most float64) {
+	if c.avoided() > 0 || concave(small, large) {
+		return (small.Elasticity + large.Elasticity) / 2, 0, max(small.surely(), large.surely())
+	}
+	most = min(small.surely(), large.surely())
 	a, b, prior := small.StdErr*small.StdErr, large.StdErr*large.StdErr, bendsBy*bendsBy
 	if large.Level == small.Level || a == 0 {
-		return small.Elasticity, max(0, large.Elasticity-small.Elasticity)
+		return small.Elasticity, max(0, large.Elasticity-small.Elasticity), most
 	}
 	between := (large.Elasticity - small.Elasticity) / (a + b + prior)
-	return max(0, small.Elasticity+a*between), max(0, prior*between)
+	return max(0, small.Elasticity+a*between), max(0, prior*between), most
 }
 
 // MostBehind is up to which [Curve.Behind] a slope is an answer, not only a bound.
@@ -213,6 +232,14 @@ const Near = 0.10
 // lower bound. Beyond, it is bounded: from above by the slopes, from below by the effect at Near,
 // as a program does not become slower by what becomes faster. So a slope below zero is chance, and
 // bounds nothing from above, but where it is a resonance, see [WidenByOthers].
+//
+// A quantile of latency may have a kink where the program works: at the median of requests of which
+// half wait for others, slower ones pay for the wait, too, and faster ones save their own time. A
+// slope at a load does not show that, so half of the region's share of the latency is in the
+// interval, and a slope that is much larger than the share is a bound alone.
+//
+// Where work avoids a slower region, as a batch that waits for longer gets larger, the period is no
+// convex function of it: the slopes of the two levels bound each other no more.
 func (c *Curve) AnswerFromSlopes(speedups []float64) {
 	c.Effects = nil
 	for _, s := range speedups {
@@ -254,8 +281,11 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if small.Lo > 0 {
 		lo = max(0, lo)
 	}
-	e.Lo, e.Hi = lo-stats.ModelError, max(min(small.surely(), large.surely())*(1+delaysOff)*speedup, lo, 0)+stats.ModelError
-	at, bends := c.bent(small, large)
+	at, bends, surely := c.bent(small, large)
+	e.Lo, e.Hi = lo-stats.ModelError, max(surely*(1+delaysOff)*speedup, lo, 0)+stats.ModelError
+	if c.metric() != MetricThroughput && e.Lo > 0 {
+		e.Lo = min(e.Lo, c.share()*near/2)
+	}
 	if apart := large.Taken - small.Taken; speedup > Near && apart > 0 && at > 0 {
 		at = max(0, at-bends/apart*(speedup-Near))
 	}
@@ -263,7 +293,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 	if c.metric() == MetricThroughput {
 		e.Hi = min(e.Hi, speedup+stats.ModelError)
 	}
-	e.Bounded = speedup > Near
+	e.Bounded = speedup > Near || c.metric() != MetricThroughput && (at-c.share())*near > stats.ModelError
 	if c.Behind > MostBehind {
 		e.Bounded, at = true, at/2
 		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: no processor is idle when its spans' waits are over, and who comes earlier waits longer for one")
@@ -324,7 +354,7 @@ func (c Curve) overtakes() float64 {
 	if c.BasePeriod <= 0 || c.Own <= 0 {
 		return 1
 	}
-	return min(1, c.Overtaken*float64(c.Own)/float64(c.BasePeriod))
+	return min(1, c.Overtaken*c.share())
 }
 
 // missing is by how much an elasticity may be larger than measured, since callers were held when
@@ -340,7 +370,7 @@ func (c Curve) missing(measured float64) float64 {
 		}
 		return 0
 	}
-	share := float64(c.Own) / float64(c.BasePeriod)
+	share := c.share()
 	switch {
 	case !c.Inside && c.Expiring < leastExpiring:
 		return min(most, c.Awaited*share)
@@ -353,6 +383,14 @@ func (c Curve) missing(measured float64) float64 {
 // leastExpiring is the part of a region's spans behind deadlines from which many may be near, which
 // hides what it brings: a hold costs no more than is left until then.
 const leastExpiring = 0.005
+
+// share is the part of the time that the region's spans take themselves, 0 if that is not known.
+func (c Curve) share() float64 {
+	if c.BasePeriod <= 0 || c.Own <= 0 {
+		return 0
+	}
+	return float64(c.Own) / float64(c.BasePeriod)
+}
 
 func (c Curve) why() string {
 	if c.Expiring >= leastExpiring {
@@ -380,89 +418,4 @@ func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
 		}
 	}
 	return sum, stdErr, known
-}
-
-// WidenByOthers makes the intervals of slow-downs wider where one region shows that a progress
-// point's time is no monotone function of durations, as that holds for the other regions, too:
-//   - the time falls although a region is slower. No slope bounds what any region brings but that
-//     this is at most all of the time saved, and as much as the time has fallen.
-//   - a part of a region's delays was left out since a deadline was near: as many calls may fail,
-//     are no visits, and may succeed where any region is faster.
-//   - the slopes of all regions add up to more than 1, by more than a standard error: there is a
-//     kink where the program works, see kinked.
-//   - work goes another way where a region is slower: with any region faster, what is done again or
-//     elsewhere may take what that saves, so that no speed-up beyond [Near] surely brings anything.
-func WidenByOthers(curves []Curve) {
-	type point struct {
-		progress string
-		metric   Metric
-	}
-	falls, expires, reroutes, more := map[point]float64{}, map[point]float64{}, map[point]bool{}, map[point]float64{}
-	for _, c := range curves {
-		if c.Mode != ModeSlowdown {
-			continue
-		}
-		p := point{c.Progress, c.metric()}
-		if _, summed := more[p]; !summed && p.metric == MetricThroughput {
-			sum, stdErr, _ := Profile{Curves: curves}.Explained(p.progress)
-			more[p] = max(0, sum-1-stdErr)
-		}
-		expires[p] = max(expires[p], c.Expiring)
-		reroutes[p] = reroutes[p] || c.reroutable()
-		for _, s := range c.Slopes {
-			falls[p] = max(falls[p], s.falls())
-		}
-	}
-	for _, c := range curves {
-		p := point{c.Progress, c.metric()}
-		for i, e := range c.Effects {
-			if c.Mode == ModeSlowdown && !c.savedWithoutSamples() && e.Known() {
-				c.Effects[i] = e.kinked(more[p]).fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p]).rerouted(reroutes[p])
-			}
-		}
-	}
-}
-
-// kinked returns an effect where the slopes of all regions add up to so much more than 1. These are
-// what a longer region costs; what a shorter one brings is less at a kink, but at least what the
-// slopes of all others leave of the whole, by sublinearity and Euler's theorem. So the region's own
-// may be too large by all that is more.
-func (e Effect) kinked(more float64) Effect {
-	e.Lo = min(e.Lo, max(e.Lo-more*min(e.Speedup, Near), -stats.ModelError))
-	return e
-}
-
-// fallen returns an effect where the time has fallen by this part.
-func (e Effect) fallen(by float64, progress string) Effect {
-	if by == 0 {
-		return e
-	}
-	e.Hi = max(e.Hi, e.Speedup+stats.ModelError)
-	e = e.Wider(max(e.Margin, by))
-	e.Bounded = true
-	e.Warnings = append(e.Warnings, fmt.Sprintf("the time of %s falls by %.1f %% where a region is slower: the program is at a resonance", progress, 100*by))
-	return e
-}
-
-// expiring returns an effect where these parts of the delays were left out near deadlines: of its
-// own region and of that with the most.
-func (e Effect) expiring(own, most float64) Effect {
-	if most == 0 {
-		return e
-	}
-	e.Reduction += own / 2 * (1 - e.Reduction) // in the middle of what it may be, so that it ranks by that
-	e.Hi += most * (1 - e.Hi)
-	if most > stats.ModelError {
-		e.Bounded = true
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%.0f %% of a region's spans end near deadlines: what is faster may save calls that fail", 100*most))
-	}
-	return e
-}
-
-// rerouted returns an effect where work may go another way.
-func (e Effect) rerouted(may bool) Effect {
-	if may && e.Speedup > Near {
-		e.Lo = min(e.Lo, -stats.ModelError)
-	}
-	return e
 }

@@ -211,6 +211,16 @@ func TestSlopeOfWhatIsOvertaken(t *testing.T) {
 	}
 }
 
+// A median of which half of the requests wait may have a kink: what is sure is the region's share.
+func TestSlopeOfMedian(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(3, 4)), 0.9, 0.9)
+	c.Own, c.Metric = c.BasePeriod/4, profile.MetricLatencyP50
+	c.AnswerFromSlopes([]float64{0.1})
+	if e := c.Effects[0]; e.Lo <= 0 || e.Lo > 0.025 || e.Reduction < 0.08 {
+		t.Errorf("%+v of a quarter of the latency by a slope of .9, want .09 and at least .025", e)
+	}
+}
+
 // A wait that a deadline ends costs no more where the region is slower, but less where it is
 // faster: the region's share of the time bounds that.
 func TestSlopeHiddenByDeadlines(t *testing.T) {
@@ -434,6 +444,7 @@ func TestSlopeOfWhatWorkAvoids(t *testing.T) {
 	hi := func(ratio, err float64) (float64, bool) {
 		c := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
 		for i := range c.Slopes {
+			c.Slopes[i].Elasticity, c.Slopes[i].StdErr, c.Slopes[i].Lo, c.Slopes[i].Hi = c.Slopes[1].Elasticity, c.Slopes[1].StdErr, c.Slopes[1].Lo, c.Slopes[1].Hi
 			c.Slopes[i].VisitRatio, c.Slopes[i].VisitRatioErr = ratio, err*math.Sqrt2 // both together are as sure as that
 		}
 		c.AnswerFromSlopes([]float64{at})
@@ -451,6 +462,19 @@ func TestSlopeOfWhatWorkAvoids(t *testing.T) {
 		if want := homogeneous * (1 + tt.wider); math.Abs(got-want) > 0.02 || warned != (tt.wider > 0) {
 			t.Errorf("%+v: at most %.3f, warned %v, want %.3f", tt, got, warned, want)
 		}
+	}
+}
+
+// A batch is larger where it takes longer, so that slower by 10 % costs little of what slower by 30
+// % does, and the period is not convex: the small slope bounds nothing.
+func TestSlopeOfBatches(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(1, 2)), 0.15, 0.55)
+	for i := range c.Slopes {
+		c.Slopes[i].VisitRatio, c.Slopes[i].VisitRatioErr = -0.4, 0.02
+	}
+	c.AnswerFromSlopes([]float64{0.1, 0.5})
+	if near, far := c.Effects[0], c.Effects[1]; near.Hi < 0.055 || far.Hi < 0.28 || far.Reduction <= near.Reduction {
+		t.Errorf("%+v, %+v: want bounds by the large slope of .55", near, far)
 	}
 }
 

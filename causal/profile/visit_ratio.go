@@ -1,6 +1,9 @@
 package profile
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // The visit ratio of a region is how many of its spans there are for each visit of a progress
 // point. Theorems on slow-downs, and simulations of recordings, take for granted that it depends on
@@ -42,6 +45,14 @@ func (c Curve) avoided() float64 {
 		return 0
 	}
 	return -by + 2*stdErr
+}
+
+// avoidedMuch reports whether work avoids the region so that it matters, not only because the
+// region does something aside.
+func (c Curve) avoidedMuch() bool {
+	const much = 0.05 // of the period, where a region is slower by all of its time
+	avoided := c.avoided()
+	return avoided > 0 && slices.ContainsFunc(c.Slopes, func(s Slope) bool { return s.known() && avoided*s.Elasticity > much })
 }
 
 // reroutes reports whether spans of a region have another part in the work of a simulation than in
