@@ -165,13 +165,16 @@ func (a *analysis) transition(at trace.Time, by trace.GoID, s trace.StateTransit
 	switch other := a.goroutines[by]; {
 	case by == trace.NoGoroutine && from == trace.GoNotExist:
 		g.byTimer = true
-	case by == trace.NoGoroutine || other != nil && other.byTimer:
+	case by == trace.NoGoroutine:
 		a.expire(g)
 	case other == nil || by == id:
 	case from == trace.GoNotExist:
 		g.within = slices.Clone(other.serves())
 		g.join(other)
 	default:
+		if other.byTimer {
+			a.expire(g)
+		}
 		a.answer(other, g)
 		if g.waitsForOthers() {
 			other.advance(at)

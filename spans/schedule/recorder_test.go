@@ -333,6 +333,34 @@ func TestAwaited(t *testing.T) {
 	}
 }
 
+// What a timer calls holds a lock as any other goroutine does.
+func TestAwaitedOfTimers(t *testing.T) {
+	r, tr := recording(t)
+	const wait = 50 * time.Millisecond
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	held := make(chan int)
+	all.Add(1)
+	time.AfterFunc(time.Millisecond, func() {
+		defer all.Done()
+		timed(context.Background(), tr, "called", func(context.Context) {
+			mu.Lock()
+			close(held)
+			time.Sleep(2 * wait)
+			mu.Unlock()
+		})
+	})
+	<-held
+	timed(t.Context(), tr, "waits", func(context.Context) {
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // what is waited for is the lock alone
+	})
+	all.Wait()
+	if got := regionOf(t, snapshot(t, r), "called").Awaited; got < wait {
+		t.Errorf("others waited %v for the lock of what a timer calls, want more than %v", got, wait)
+	}
+}
+
 func TestRegionsOutsideTheSums(t *testing.T) {
 	r, err := NewRecorder()
 	if err != nil {
