@@ -58,7 +58,11 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	if err := trace.Contain(func() {
 		r.keptWaits.add(w, offwake.Read(rec))
 		var machine trace.Machine
-		machine.Add(trace.Machine(w.Load), min(1, float64(rec.End-rec.Start)/float64(w.Length))) // it may be cut
+		part := 1.0
+		if rec.Cut != nil {
+			part = min(1, float64(rec.End-rec.Start)/float64(w.Length))
+		}
+		machine.Add(trace.Machine(w.Load), part)
 		rec.Ran(machine)
 		windows = rec.Split(max(1, min(replay.Visits(rec)/leastIn, mostWindows)))
 	}); err != nil {
