@@ -117,9 +117,5 @@ func recordingOf(t *testing.T, minute int) *trace.Recording {
 		at += 1000
 		r.Close(at, 1, root)
 	}
-	rec, err := r.Recording(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rec
+	return r.Recording(at)
 }

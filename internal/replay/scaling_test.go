@@ -41,11 +41,7 @@ func TestSharing(t *testing.T) {
 				b.Start(at+ms, g, g)
 			}
 		}
-		rec, err := b.Recording(600 * ms)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rec
+		return b.Recording(600 * ms)
 	}
 	for _, tt := range []struct {
 		name     string

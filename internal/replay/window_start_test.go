@@ -37,11 +37,7 @@ func (s script) play() {
 // recorded ends a recording at a time.
 func recorded(t testing.TB, b *trace.Recorder, at int64) *trace.Recording {
 	t.Helper()
-	r, err := b.Recording(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return b.Recording(at)
 }
 
 // shares has two goroutines share one element of a channel of one: each takes it for 2 ms, and

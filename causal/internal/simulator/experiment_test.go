@@ -91,13 +91,12 @@ func period(arrivals []Arrival) float64 {
 
 // Recorded records the program from Warm to End, see [World.Record], and returns what was measured
 // meanwhile, too.
-func (x *Experiment) Recorded(stock bool) (*replaytrace.Recording, []Arrival, error) {
+func (x *Experiment) Recorded(stock bool) (*replaytrace.Recording, []Arrival) {
 	w := x.world(x.Config)
 	defer w.Stop()
 	w.Run(x.Warm)
 	before := len(w.Arrivals())
 	w.Record(replaytrace.NewRecorder(w.Now(), x.Config.CPUs), stock)
 	w.Run(x.End)
-	rec, err := w.Recorded()
-	return rec, w.Arrivals()[before:], err
+	return w.Recorded(), w.Arrivals()[before:]
 }

@@ -39,10 +39,7 @@ func boundsOf(t *testing.T, x Experiment, stock bool, speedups []float64, procs 
 	for seed := range uint64(doubt.LeastWindows) {
 		y := x
 		y.Config.Seed = seed
-		rec, _, err := y.Recorded(stock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec, _ := y.Recorded(stock)
 		if err := study.Add(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}

@@ -65,12 +65,12 @@ func (w *World) Record(to *replaytrace.Recorder, stock bool) {
 
 // Recorded returns what was recorded. Where each goroutine has a CPU, there are twice as many as
 // were ever used.
-func (w *World) Recorded() (*replaytrace.Recording, error) {
-	rec, err := w.tape.to.Recording(w.now)
-	if err == nil && w.config.CPUs == 0 {
+func (w *World) Recorded() *replaytrace.Recording {
+	rec := w.tape.to.Recording(w.now)
+	if w.config.CPUs == 0 {
 		rec.Procs = max(8, 2*w.tape.high)
 	}
-	return rec, err
+	return rec
 }
 
 // by returns the goroutine that does what happens now, -1 for something outside.

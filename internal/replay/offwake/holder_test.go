@@ -46,10 +46,7 @@ func TestHandoversAreForgotten(t *testing.T) {
 		s.ready(100*i+50, g, other, 2)
 		s.Start(100*i+50, g, 0)
 	}
-	r, err := s.Recording(1e6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := s.Recording(1e6)
 	w := newWalk(r)
 	for i := range r.Events {
 		w.event(&r.Events[i])

@@ -76,7 +76,7 @@ func Join(names []string, recs []*Recording) (*Recording, error) {
 		events += len(j.recs[i].Events)
 	}
 	if events > maxEvents {
-		return nil, errTooMany
+		return nil, fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
 	}
 	return j.merge(from, to), nil
 }

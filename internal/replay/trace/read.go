@@ -66,22 +66,18 @@ func ReadResting(r io.Reader, rest func() error) (_ *Recording, err error) {
 			}
 		}
 		if t.B != nil && t.B.overflow {
-			t.end()
 			break
 		}
 	}
 	if t.B == nil {
 		return nil, fmt.Errorf("%w: no events", ErrTrace)
 	}
-	return t.recording(rest)
+	return t.recording(rest), nil
 }
 
 // recording is what the events make up.
-func (t *Tracer) recording(rest func() error) (*Recording, error) {
-	rec, err := t.B.Recording(t.last)
-	if err != nil {
-		return nil, err
-	}
+func (t *Tracer) recording(rest func() error) *Recording {
+	rec := t.B.Recording(t.last)
 	rec.Traced, rec.Rest = t.events, rest
 	length := rec.End - rec.Start
 	// A progress point that the program counts by a mark stays one, be there tasks of that name or
@@ -98,7 +94,7 @@ func (t *Tracer) recording(rest func() error) (*Recording, error) {
 	}
 	rec.Collected = t.collecting(rec, length)
 	rec.sampled() // after skipUnmarked, so that samples and running time are of one window
-	return rec, nil
+	return rec
 }
 
 // next returns the next event, [io.EOF] at the end. What is damaged may make the reader panic, too:
@@ -130,13 +126,6 @@ func (t *Tracer) cut(why error) bool {
 	r.Events, t.events, t.last = r.Events[:whole.events], whole.traced, whole.at
 	r.Cut = fmt.Errorf("the trace is cut off or damaged after %d whole generations (%.3g s), and what comes later is left out: %w", whole.ended, float64(whole.at-r.Start)/1e9, why)
 	return true
-}
-
-// end ends the recording at the last event that there is room for.
-func (t *Tracer) end() {
-	r := &t.B.R
-	t.last, t.B.overflow = r.Events[len(r.Events)-1].At, false
-	r.Cut = fmt.Errorf("the trace has more than %d events, and what comes after %.3g s is left out", maxEvents, float64(t.last-r.Start)/1e9)
 }
 
 // A restingReader rests where the trace is read. The reader of traces takes a whole generation, a

@@ -19,7 +19,7 @@ import (
 //	b.Ready(50, 1, -1)       // something outside ends that
 //	b.Start(55, 1, 0)        // it runs on processor 0, 5 ns later
 //	b.Close(60, 1, 7)
-//	rec, err := b.Recording(100)
+//	rec := b.Recording(100)
 //
 // Event times are in ns and must not decrease. Goroutines, spans and objects have numbers of the
 // caller's, objects not 0. The states are not checked: a goroutine that starts twice is recorded
@@ -139,8 +139,6 @@ func (b *Recorder) Place(n int64) int32 {
 // there after 14 s.
 const maxEvents = 4 << 20
 
-var errTooMany = fmt.Errorf("%w: more than %d events", ErrTooLarge, maxEvents)
-
 // A Recorder builds a [Recording] event by event, in the order of time. Goroutines, spans and
 // objects are numbered by the caller. It is not safe for concurrent use.
 type Recorder struct {
@@ -155,7 +153,7 @@ type Recorder struct {
 	object   map[ObjectKey]int32
 	region   map[Region]int32
 	point    map[string]int32
-	overflow bool // there were more than maxEvents: the recording has a gap, and must not be used
+	overflow bool // there were more than maxEvents: the recording ends at the last that it has
 }
 
 // NewRecorder returns a recorder of a program on procs processors (GOMAXPROCS), from start, ns.
@@ -167,14 +165,16 @@ func NewRecorder(start int64, procs int) *Recorder {
 	}
 }
 
-// Recording returns what was recorded up to a time, not before the last event. It is not a copy:
-// the recorder must not be used afterwards. The error wraps [ErrTooLarge].
-func (b *Recorder) Recording(end int64) (*Recording, error) {
-	if b.overflow {
-		return nil, errTooMany
-	}
+// Recording returns what was recorded up to a time, not before the last event; of more than
+// maxEvents up to the last that there is room for, see [Recording.Cut]. It is not a copy: the
+// recorder must not be used afterwards.
+func (b *Recorder) Recording(end int64) *Recording {
 	b.R.End = end
-	return &b.R, nil
+	if b.overflow && b.R.Cut == nil {
+		b.R.End = b.R.Events[len(b.R.Events)-1].At
+		b.R.Cut = fmt.Errorf("the trace has more than %d events, and what comes after %.3g s is left out", maxEvents, float64(b.R.End-b.R.Start)/1e9)
+	}
+	return &b.R
 }
 
 // Goroutine returns the number of a goroutine, a new one where it is met for the first time, or for

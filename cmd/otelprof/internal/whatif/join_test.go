@@ -33,11 +33,7 @@ func calls(t *testing.T, n int) (client, server *trace.Recording) {
 // recorded ends a recording after a second.
 func recorded(t *testing.T, b *trace.Recorder) *trace.Recording {
 	t.Helper()
-	rec, err := b.Recording(1_000_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rec
+	return b.Recording(1_000_000_000)
 }
 
 // A process that is gone, and one that no request joins to the others, leave an answer of these;
