@@ -22,13 +22,13 @@ func (p *Profile) confirm() {
 			measured[c.question()] = c
 		}
 	}
-	rerouted, resonant, lacking := map[string]bool{}, map[string]bool{}, map[string]bool{} // progress points
-	for _, c := range p.Curves {
+	held := make([]holding, len(p.Curves))
+	throughout := map[string]holding{} // what holds for all regions, by progress point
+	for i, c := range p.Curves {
 		if by, ok := measured[c.question()]; ok && c.Mode == ModeReplay {
-			rerouted[c.Progress] = rerouted[c.Progress] || c.reroutes(by)
-			h := c.heldAgainst(by)
-			resonant[c.Progress] = resonant[c.Progress] || h.falls
-			lacking[c.Progress] = lacking[c.Progress] || h.falls || h.chooses
+			h, all := c.heldAgainst(by), throughout[c.Progress]
+			held[i] = h
+			throughout[c.Progress] = holding{reroutes: all.reroutes || h.reroutes, falls: all.falls || h.falls, chooses: all.chooses || h.chooses}
 		}
 	}
 	for i, c := range p.Curves {
@@ -36,8 +36,8 @@ func (p *Profile) confirm() {
 		if c.Mode != ModeReplay || !ok {
 			continue
 		}
-		held := c.heldAgainst(by)
-		contradicted := held.contradicted && !resonant[c.Progress] || rerouted[c.Progress]
+		all := throughout[c.Progress]
+		contradicted := held[i].contradicted && !all.falls || all.reroutes
 		near := math.Inf(-1)
 		for k, e := range c.Effects {
 			if contradicted {
@@ -48,10 +48,10 @@ func (p *Profile) confirm() {
 				e = e.asSimulated()
 				own := [...]float64{e.Reduction, e.Lo, e.Hi}
 				e = e.reaching(c.unsure(e.Speedup))
-				if lacking[c.Progress] {
+				if all.falls || all.chooses {
 					e = e.orMeasured(bound)
 				} else {
-					e = e.confirmedBy(bound, held, by.Inside, near)
+					e = e.confirmedBy(bound, held[i], by.Inside, near)
 				}
 				if e.Speedup <= Near {
 					near = e.Reduction
@@ -121,6 +121,7 @@ type holding struct {
 	chooses      bool // they are apart, and the program chooses by its state
 	met          bool // they agree at a level where the measured interval would have noticed much else
 	alike        bool // and so would the simulated one
+	reroutes     bool // work goes another way in the program
 }
 
 // heldAgainst holds simulated slow-downs against measured ones, or the answers to one question
@@ -150,7 +151,7 @@ func (c Curve) heldAgainst(by Curve) (h holding) {
 	if !compared {
 		_, _, h.contradicted = apart(by, c)
 	}
-	h.alike = h.alike && !h.contradicted && !h.falls
+	h.reroutes = c.reroutes(by)
 	return h
 }
 

@@ -23,34 +23,43 @@ func WidenByOthers(curves []Curve) {
 		progress string
 		metric   Metric
 	}
-	falls, expires, reroutes, more, avoids := map[point]float64{}, map[point]float64{}, map[point]bool{}, map[point]float64{}, map[point]bool{}
+	all := map[point]signs{}
 	for _, c := range curves {
 		if c.Mode != ModeSlowdown {
 			continue
 		}
 		p := point{c.Progress, c.metric()}
-		if _, summed := more[p]; !summed && p.metric == MetricThroughput {
+		of, summed := all[p]
+		if !summed && p.metric == MetricThroughput {
 			sum, stdErr, _ := Profile{Curves: curves}.Explained(p.progress)
-			more[p] = max(0, sum-1-stdErr)
+			of.more = max(0, sum-1-stdErr)
 		}
-		expires[p] = max(expires[p], c.Expiring)
-		reroutes[p] = reroutes[p] || c.reroutable()
-		avoids[p] = avoids[p] || c.avoidedMuch()
+		of.expires = max(of.expires, c.Expiring)
+		of.reroutes = of.reroutes || c.reroutable()
+		of.avoids = of.avoids || c.avoidedMuch()
 		for _, s := range c.Slopes {
-			falls[p] = max(falls[p], s.falls())
+			of.falls = max(of.falls, s.falls())
 		}
+		all[p] = of
 	}
 	for _, c := range curves {
-		p := point{c.Progress, c.metric()}
+		of := all[point{c.Progress, c.metric()}]
 		for i, e := range c.Effects {
 			if c.Mode == ModeSlowdown && !c.savedWithoutSamples() && e.Known() {
-				c.Effects[i] = e.kinked(more[p]).fallen(falls[p], c.Progress).expiring(c.Expiring, expires[p]).rerouted(reroutes[p])
-				if avoids[p] {
-					c.Effects[i] = c.Effects[i].notBounded(c.Slopes)
-				}
+				e = e.kinked(of.more).fallen(of.falls, c.Progress).expiring(c.Expiring, of.expires).rerouted(of.reroutes)
+				c.Effects[i] = e.unbounded(of.avoids, c.Slopes)
 			}
 		}
 	}
+}
+
+// signs are what the regions of a progress point show about all of them.
+type signs struct {
+	falls    float64 // the part by which its time fell
+	expires  float64 // most of a region's delays that were left out, in [0, 1]
+	more     float64 // by which all slopes exceed 1
+	reroutes bool
+	avoids   bool
 }
 
 // kinked returns an effect where the slopes of all regions add up to so much more than 1. These are
@@ -97,10 +106,10 @@ func (e Effect) rerouted(may bool) Effect {
 	return e
 }
 
-// notBounded returns an effect where the slopes of the levels do not bound each other.
-func (e Effect) notBounded(slopes []Slope) Effect {
+// unbounded returns an effect where the slopes of the levels may not bound each other.
+func (e Effect) unbounded(may bool, slopes []Slope) Effect {
 	for _, s := range slopes {
-		if most := s.surely()*(1+delaysOff)*e.Speedup + stats.ModelError; s.known() && most > e.Hi {
+		if most := s.surely()*(1+delaysOff)*e.Speedup + stats.ModelError; may && s.known() && most > e.Hi {
 			e.Hi, e.Bounded = max(e.Hi, min(most, e.Speedup+stats.ModelError)), true
 		}
 	}

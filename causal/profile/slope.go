@@ -302,7 +302,7 @@ func (c *Curve) fromSlopes(speedup float64) Effect {
 		e.Bounded, e.Lo, at = true, -stats.ModelError, at/2
 		e.Warnings = append(e.Warnings, c.Region.Name+" may bring less: its spans end on goroutines that have others to end, and a hold there holds up these, too")
 	}
-	if missing := c.missing(at); c.Inside || c.Expiring >= leastExpiring || missing*speedup > stats.ModelError/2 {
+	if missing := c.missing(at); c.hides() || missing*speedup > stats.ModelError/2 {
 		e.Bounded = true
 		e.Warnings = append(e.Warnings, c.why())
 		if c.metric() == MetricThroughput {
@@ -365,14 +365,14 @@ func (c Curve) missing(measured float64) float64 {
 	most := max(0, 1-measured)
 	switch {
 	case c.BasePeriod <= 0 || c.Own <= 0:
-		if c.Inside || c.Expiring >= leastExpiring {
+		if c.hides() {
 			return most
 		}
 		return 0
 	}
 	share := c.share()
 	switch {
-	case !c.Inside && c.Expiring < leastExpiring:
+	case !c.hides():
 		return min(most, c.Awaited*share)
 	case c.metric() == MetricThroughput:
 		return clamp((1+delaysOff)*share*(1+c.Served)-measured, 0, most)
@@ -383,6 +383,10 @@ func (c Curve) missing(measured float64) float64 {
 // leastExpiring is the part of a region's spans behind deadlines from which many may be near, which
 // hides what it brings: a hold costs no more than is left until then.
 const leastExpiring = 0.005
+
+// hides reports whether holds may have cost less than a longer region would: a slope bounds what a
+// faster one brings from below alone.
+func (c Curve) hides() bool { return c.Inside || c.Expiring >= leastExpiring }
 
 // share is the part of the time that the region's spans take themselves, 0 if that is not known.
 func (c Curve) share() float64 {

@@ -44,10 +44,8 @@ type Split struct {
 	// awaited is what others waited for a span before its end, and served what goroutines without
 	// spans did while it waited for them, ns.
 	awaited, served float64
-	overtaken       float64 // part of spans
-	timedOut        float64 // part of spans
-	holdsUp         float64 // part of spans
-	interleaved     float64 // part of spans
+	// Parts of spans.
+	overtaken, timedOut, holdsUp, interleaved float64
 	// Each is what is a span's own, ns, 0 of too few spans. Spans that waited for long are cut by
 	// the ends of a recording more often than others, so that the part is too large where many
 	// wait.
