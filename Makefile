@@ -126,7 +126,7 @@ guest = QCPU=$(1) REQUIRE_PMU=1 REQUIRE_PERF=1 REQUIRE_PARANOID=1 GOARCH=arm64 C
 ACCURACY_BY = $(if $(filter runtime,$(MODE))$(filter otelprof,$(BUILD)),../.tools/otelprof,$(GO))
 
 .PHONY: accuracy
-accuracy: ## Hold causal predictions of all modes against the real thing, 30 minutes, MODE=slowdown 100; QUICK=1, MODE=slowdown, overlap, dilation, runtime or replay, TYPES=plain, BUILD=otelprof, ARGS="-only mutex"
+accuracy: ## Hold causal predictions of all modes against the real thing, 30 minutes, MODE=slowdown 150; QUICK=1, MODE=slowdown, overlap, dilation, runtime or replay, TYPES=plain, BUILD=otelprof, ARGS="-only mutex"
 	@$(if $(filter $(GO),$(ACCURACY_BY)),,$(OTELPROF))
 	@cd integration && $(ACCURACY_BY) run ./accuracy $(if $(filter 1,$(QUICK)),-quick) $(if $(MODE),-mode $(MODE)) $(if $(TYPES),-types $(TYPES)) $(ARGS)
 
