@@ -10,7 +10,7 @@ export function recordingText(recording, now = Date.now()) {
   const parts = [doing ?? (recording.recordings ? "Answers come from recordings" : "Recordings are on")];
   const { last } = recording;
   if (recording.recordings) {
-    parts.push(`${plural(recording.recordings, "recording")} so far${last ? `, the last ${ago(last.begun, now)} for ${duration(last.length_ns)}${last.cut ? ", cut since it became too large" : ""}${last.shared ? ", beside a trace of others" : ""}` : ""}`);
+    parts.push(`${plural(recording.recordings, "recording")} so far${last ? `, the last ${ago(last.begun, now)} for ${duration(last.length_ns)}${last.cut ? ", cut since it became too large" : ""}${last.shared ? ", beside an execution trace that was on before" : ""}` : ""}`);
   }
   if (!doing && recording.on && later(recording.next, now)) parts.push(`the next ${until(recording.next, now)}`);
   if (recording.reason) parts.push(`none when the last was due: ${recording.reason}`);

@@ -14,7 +14,7 @@ test("the state of recordings is said in one sentence", () => {
     "Simulating what was recorded; 2 recordings so far, the last 30 s ago for 3 s. Recordings delay nothing.");
   assert.equal(of({ recordings: 9, next: at(60), last: { begun: at(-30), length_ns: 1.5e9, cut: true } }),
     "Answers come from recordings; 9 recordings so far, the last 30 s ago for 1.50 s, cut since it became too large; the next in 60 s. Recordings delay nothing.");
-  assert.match(of({ recordings: 1, last: { begun: at(-30), length_ns: 3e9, shared: true } }), /the last 30 s ago for 3 s, beside a trace of others\./);
+  assert.match(of({ recordings: 1, last: { begun: at(-30), length_ns: 3e9, shared: true } }), /the last 30 s ago for 3 s, beside an execution trace that was on before\./);
   assert.match(of({ recordings: 1, reason: "experiments delay the program" }), /none when the last was due: experiments delay the program\./);
 });
 
