@@ -39,7 +39,7 @@ var features = []feature{
 	{env: envProcessContext, on: func(c *config) *bool { return &c.processContext }, open: (*Profiler).publish},
 }
 
-// state returns what the variable says.
+// state returns the value of the variable.
 func (f feature) state(c *config) naming.Switch {
 	if f.patterns {
 		state, _ := naming.ParseSwitch(os.Getenv(f.env))

@@ -20,8 +20,8 @@ import (
 //
 // Requests are answered only for hosts named by [viewer.WithHosts], and on loopback addresses;
 // access control is the server's. The options of [WithViewer] are not taken over, but plans need a
-// signature where [WithPlanKeys] says so. Unlike the server of [WithViewer] it does not limit how
-// often it is asked. Each call makes a handler of its own; after Shutdown one shows what was
+// signature where [WithPlanKeys] asks for it. Unlike the server of [WithViewer] it does not limit
+// how often it is asked. Each call makes a handler of its own; after Shutdown one shows what was
 // measured until then. The error wraps [viewer.ErrConfig].
 func (p *Profiler) Handler(opts ...viewer.Option) (*viewer.Handler, error) {
 	return viewer.NewHandler(p.sources(), slices.Concat(p.viewerOptions, opts)...)

@@ -89,7 +89,7 @@ type config struct {
 	warnings []error // of the environment
 }
 
-// warn is for what the environment says and cannot be understood: it is left out. The program has
+// warn is for what the environment has and cannot be understood: it is left out. The program has
 // not written it, and must start.
 func (c *config) warn(err error) {
 	if err != nil {
@@ -109,7 +109,7 @@ func newConfig(opts []Option) (config, error) {
 		plans:   plansFromEnv(),
 		logger:  asynclog.Contained(slog.Default()),
 	}
-	// causal.NewController reads these two as well, and says what it does not understand.
+	// causal.NewController reads these two as well, and reports what it does not understand.
 	experiments, _ := naming.SwitchFromEnv(envExperiments)
 	replay, _ := naming.SwitchFromEnv(envReplay)
 	if experiments == naming.SwitchOn {
@@ -152,7 +152,7 @@ func (c *config) disabledByEnv() bool {
 	return !known || state == naming.SwitchOn
 }
 
-// A timesConfig says which spans are timed by the scheduler. Field asked is true where the option
+// A timesConfig is which spans are timed by the scheduler. Field asked is true where the option
 // or the variable asks for it, field never where [WithoutTimes] forbids it.
 type timesConfig struct {
 	on, asked, never bool

@@ -51,7 +51,7 @@ func WithPlanFile(path string) Option {
 }
 
 // WithPlanURL asks a server for the plan by HTTP, every 5 s, see [remote.NewHTTP]. The bearer token
-// in the file that OTELPROF_PLAN_TOKEN_FILE names is sent, if there is one and no option says
+// in the file that OTELPROF_PLAN_TOKEN_FILE names is sent, if there is one and no option has
 // otherwise. Default: OTELPROF_PLAN_URL; if that is not set, no server is asked.
 func WithPlanURL(url string, opts ...remote.EndpointOption) Option {
 	return optionFunc(func(c config) config {

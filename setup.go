@@ -189,7 +189,7 @@ func (p *Profiler) openFeatures(c config, ours bool) ([]spans.Option, error) {
 	return options, nil
 }
 
-// leftOut says what there will not be for want of sense in the environment.
+// leftOut warns of what there will not be for want of sense in the environment.
 func leftOut(c config, what string, err error) {
 	c.logger.Warn("otelprof: "+what+": left out", slog.Any("cause", err))
 }

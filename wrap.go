@@ -30,7 +30,7 @@ import (
 //
 // Wrap sets the global TracerProvider, unless [WithoutGlobals] is given, and leaves the other
 // globals alone. A tracer that came from the provider before that is not measured, nor one of the
-// global provider, if another one had been set; after 10 s a warning says so, if spans have come
+// global provider, if another one had been set; after 10 s there is a warning, if spans have come
 // from such tracers, and most of them where few are sampled. The resource is the provider's if it
 // is the SDK's, with [WithResource] and [WithServiceName] over it. [Profiler.Shutdown] shuts the
 // provider down, too.

@@ -258,7 +258,7 @@ func (c *Controller) reject(p *plan.Plan, err error, source string) {
 	}
 }
 
-// Renew tells that a source still answers. If the plan in force is from there, its lease
+// Renew notes that a source still answers. If the plan in force is from there, its lease
 // begins anew.
 func (c *Controller) Renew(a Source) {
 	c.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"github.com/otelprof/otelprof/internal/clock"
 )
 
-// Receiving is for receiving in a select statement. Call it there, each time, since that tells
+// Receiving is for receiving in a select statement. Call it there, each time, since that notes
 // when the goroutine begins to wait; and give what comes to [Chan.Received], first of all.
 //
 //	select {
@@ -50,7 +50,7 @@ func (c Chan[T]) Item(v T) Item[T] {
 }
 
 // Sending is for sending in a select statement. Make the item just before it, each time, since
-// that tells when the goroutine begins to wait; and tell [Chan.Sent], first of all, when it was
+// that notes when the goroutine begins to wait; and call [Chan.Sent], first of all, when it was
 // sent.
 //
 //	it := results.Item(r)
@@ -68,7 +68,7 @@ func (c Chan[T]) Sending() chan<- Item[T] {
 	return c.items
 }
 
-// Sent tells that an item was sent to [Chan.Sending] of this channel. In an experiment that
+// Sent notes that an item was sent to [Chan.Sending] of this channel. In an experiment that
 // inserts delays, the goroutine makes up for what it owes first.
 func (c Chan[T]) Sent(it Item[T]) {
 	c.marks().Sent(cap(c.items))

@@ -89,7 +89,7 @@ type Source struct {
 	// with a lease is asked again and again, so that what it says first may be older than this
 	// process.
 	Lease time.Duration
-	// Signed tells that the source has checked a signature. Then a plan must name its audience, and
+	// Signed is true if the source has checked a signature. Then a plan must name its audience, and
 	// must not be an old one: target.service, target.env where this process has an environment, and
 	// generation.
 	Signed bool

@@ -1,7 +1,7 @@
 // Package causal is a causal profiler, as Coz is: it answers what would happen if a span took less
 // time, by experiments in the running program, and by recordings of it.
 //
-// A [plan.Plan] says which regions to examine, what counts as progress, when, and what it may cost
+// A [plan.Plan] has the regions to examine, what counts as progress, when, and what it may cost
 // at most. A [Controller] carries out one plan at a time, by its hook, given to spans.WithHook.
 // What the plan's mode does to the program changes from window to window, in random order, and the
 // times between visits of a progress point, or the durations of its spans, tell the effect: a

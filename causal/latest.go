@@ -28,7 +28,7 @@ type latest struct {
 	next      time.Time     // when it may be again
 }
 
-// A profileVersion changes with what a profile says, but for how long delays were.
+// A profileVersion changes with a profile, but for how long delays were.
 type profileVersion struct {
 	run         *engine.Run
 	state       State

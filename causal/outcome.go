@@ -7,7 +7,7 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/engine/admission"
 )
 
-// outcome tells the state that a cause leaves a controller in, and the reason.
+// outcome returns the state that a cause leaves a controller in, and the reason.
 func outcome(cause error) (State, string) {
 	var (
 		byRule    engine.RuleError

@@ -115,7 +115,7 @@ type study interface {
 	missed() bool
 }
 
-// keepAway says why no recording should be made now, "" if one may be.
+// keepAway returns why no recording should be made now, "" if one may be.
 func (c *Controller) keepAway() string {
 	if n := runtime.NumGoroutine(); n > record.MostGoroutines {
 		return fmt.Sprintf("%d goroutines: a recording of its own accord is made among at most %d", n, record.MostGoroutines)
@@ -131,7 +131,7 @@ func (c *Controller) keepAway() string {
 
 // A RecordingStatus is the state of the recordings for replay.
 type RecordingStatus struct {
-	// On tells whether recordings are made of their own accord.
+	// On is whether recordings are made of their own accord.
 	On bool `json:"on"`
 	// Phase is what is being done: "waiting", "recording" or "analysing".
 	Phase string `json:"phase"`
@@ -146,7 +146,7 @@ type RecordingStatus struct {
 	Last *RecordingInfo `json:"last,omitempty"`
 }
 
-// A RecordingInfo tells what one recording took.
+// A RecordingInfo is what one recording took.
 type RecordingInfo struct {
 	Begun  time.Time     `json:"begun"`
 	Length time.Duration `json:"length_ns"`

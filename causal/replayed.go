@@ -30,7 +30,7 @@ type replayed struct {
 	keptWaits
 }
 
-// A slowed says which regions have been slowed down, and by which parts of their own time.
+// A slowed is which regions have been slowed down, and by which parts of their own time.
 type slowed func() (levels []float64, regions []profile.Region)
 
 // newReplayed returns a study in which the same is done, to be held against what that has cost.

@@ -20,14 +20,14 @@ const (
 	StateExpired State = "expired" // the plan's time is over
 	StateSpent   State = "spent"   // limits.total is used up
 	StateAborted State = "aborted" // the breaker opened; latched until a new plan id
-	// StateWithheld: all numbers would be withheld, for what the reason says, so nothing more is
+	// StateWithheld: all numbers would be withheld, for that reason, so nothing more is
 	// delayed.
 	StateWithheld State = "withheld"
 )
 
 // Status is what a Controller is doing, why, and at what cost.
 type Status struct {
-	// Enabled tells whether the application opted in to experiments.
+	// Enabled is whether the application opted in to experiments.
 	Enabled bool  `json:"enabled"`
 	State   State `json:"state"`
 	// Handover is how experiments of mode overlap see which goroutine waits for which.
@@ -102,7 +102,7 @@ type BreakerStatus struct {
 	MostFailed float64       `json:"most_failed"`
 }
 
-// Status tells what the controller is doing.
+// Status returns what the controller is doing.
 func (c *Controller) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

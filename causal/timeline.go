@@ -12,7 +12,7 @@ import (
 // maxTimeline is the number of experiments that a [Timeline] has at most: the latest ones.
 const maxTimeline = 500
 
-// A Timeline tells which experiments have run under a plan, when, and what came of each. As JSON it
+// A Timeline is which experiments have run under a plan, when, and what came of each. As JSON it
 // takes some 150 bytes for each experiment and progress point, and less than 512 KiB.
 type Timeline struct {
 	PlanID   string       `json:"plan_id"`
@@ -49,7 +49,7 @@ type Experiment struct {
 	// Values are, by progress point, the time between two visits, or, of type latency, its first
 	// quantile, less the delay of all goroutines; zero without a number.
 	Values []time.Duration `json:"values_ns"`
-	// Rejected says why the experiment counts for nothing, "" if it counts.
+	// Rejected is why the experiment counts for nothing, "" if it counts.
 	Rejected string `json:"rejected,omitempty"`
 }
 

@@ -46,7 +46,7 @@ func (wg *WaitGroup) Add(delta int) {
 	wg.wg.Add(delta)
 }
 
-// Done says that one more is done, as [sync.WaitGroup.Done] does. In an experiment that inserts
+// Done counts one more as done, as [sync.WaitGroup.Done] does. In an experiment that inserts
 // delays, the goroutine makes up for what it owes first.
 func (wg *WaitGroup) Done() { wg.Add(-1) }
 

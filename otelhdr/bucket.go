@@ -162,7 +162,7 @@ func (s *Snapshot) values(yield func(v, n uint64) bool) {
 	}
 }
 
-// An Equivalent says which value stands for all values of a bucket.
+// An Equivalent is which value stands for all values of a bucket.
 type Equivalent uint8
 
 const (

@@ -201,7 +201,7 @@ func (j Judge) judge(before, after side, of string) Judgement {
 	return out.decide()
 }
 
-// ratio returns x/y, NaN if that says nothing.
+// ratio returns x/y, NaN if that has no meaning.
 func ratio(x, y float64) float64 {
 	if y == 0 {
 		return math.NaN()
@@ -222,7 +222,7 @@ func (j Judgement) decide() Judgement {
 	return j
 }
 
-// String says it in a line, such as
+// String returns it in a line, such as
 //
 //	faster: P50 -20.1% [-20.1%, -20.0%] at 99% confidence, from 1,010 and 500 values
 func (j Judgement) String() string {

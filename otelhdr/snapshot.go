@@ -26,7 +26,7 @@ type Snapshot struct {
 	sum       uint128
 	min, max  uint64 // 0 while count is 0
 
-	// approximate says that min and max are what the buckets allow, not what was recorded.
+	// approximate is true if min and max are what the buckets allow, not what was recorded.
 	approximate bool
 	equivalent  Equivalent
 

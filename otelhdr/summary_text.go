@@ -202,7 +202,7 @@ func (t *table) append(dst []byte) []byte {
 	return dst
 }
 
-// appendRule writes the line below the header, which says how the columns are aligned.
+// appendRule writes the line below the header, which gives how the columns are aligned.
 func (t *table) appendRule(dst []byte, widths []int) []byte {
 	for i, w := range widths {
 		dashes := strings.Repeat("-", w-1)

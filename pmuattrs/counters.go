@@ -31,7 +31,7 @@ type Counters interface {
 
 // OpenBest returns the best counters that the calling OS thread, to which the goroutine must
 // be locked, can have: those of the events which the machine has, or else the thread's usage.
-// The error says what is missing; it can be there along with the counters. It is nil if all
+// The error names what is missing; it can be there along with the counters. It is nil if all
 // events are counted, and the counters are nil where there is not even the usage.
 func OpenBest(events ...Event) (Counters, error) {
 	group, reason := openSome(events)

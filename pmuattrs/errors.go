@@ -7,7 +7,7 @@ import (
 )
 
 // What stands in the way of counting. The errors that wrap these have the type [*Error],
-// which says what can be done.
+// which names what can be done.
 var (
 	// ErrNotSupported: this system or this machine has no counters.
 	ErrNotSupported = perf.ErrNotSupported
@@ -17,7 +17,7 @@ var (
 	ErrPermission = perf.ErrPermission
 )
 
-// An Error says why the kernel refused an event: by Kind, which is one of the errors above or,
+// An Error gives why the kernel refused an event: by Kind, which is one of the errors above or,
 // where only the text helps, another; by Cause in words, and by Remedy, the smallest change that
 // helps.
 type Error = perf.Error

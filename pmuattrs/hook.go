@@ -103,7 +103,7 @@ func (h *Hook) Source() Source { return h.threads.Source() }
 // Events returns what is counted. It must not be modified.
 func (h *Hook) Events() []Event { return h.threads.Events() }
 
-// Reason says why not everything that was asked for is counted: which events the machine
+// Reason returns why not everything that was asked for is counted: which events the machine
 // does not have, or why there are no counters at all. It is nil if nothing is missing.
 func (h *Hook) Reason() error { return h.reason }
 

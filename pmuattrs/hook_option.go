@@ -11,7 +11,7 @@ import (
 // ErrConfig is wrapped by errors about options.
 var ErrConfig = errors.New("pmuattrs: configuration")
 
-// defaultEvery is one in how many spans is measured, if no option says something else.
+// defaultEvery is one in how many spans is measured, if no option sets something else.
 const defaultEvery = 100
 
 // A HookOption sets what a [Hook] measures.

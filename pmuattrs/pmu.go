@@ -89,7 +89,7 @@ func (p *pmuTerms) add(terms string, shorthands bool) error {
 	return nil
 }
 
-// set puts the value into the bits which the term's format says.
+// set puts the value into the bits of the term's format.
 func (p *pmuTerms) set(key string, value uint64) error {
 	format := key + ":0-63" // of config, config1 and config2 themselves
 	if p.field(key) == nil {

@@ -27,9 +27,9 @@ type identity struct {
 const maxRate = 100
 
 // Since returns what was counted after earlier. It does not guess: if anything speaks against the
-// numbers there are none, and the error says what: the readings are not of the same counters of the
-// same thread, a count has gone down, or up faster than any CPU, or, by [ErrMultiplexed], others
-// had the counters meanwhile. About 20 ns; allocates nothing unless it fails.
+// numbers there are none, and the error has the reason: the readings are not of the same counters
+// of the same thread, a count has gone down, or up faster than any CPU, or, by [ErrMultiplexed],
+// others had the counters meanwhile. About 20 ns; allocates nothing unless it fails.
 func (r Reading) Since(earlier Reading) (Deltas, error) {
 	if r.of != earlier.of || r.of == (identity{}) {
 		return Deltas{}, fmt.Errorf("pmuattrs: %w", errUnrelated)

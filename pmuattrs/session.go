@@ -65,7 +65,7 @@ func (s *Session) Source() Source { return s.counters.Source() }
 // Events returns what is counted. It must not be modified.
 func (s *Session) Events() []Event { return s.counters.Events() }
 
-// Reason says why not everything that was asked for is counted. It is nil if nothing is
+// Reason returns why not everything that was asked for is counted. It is nil if nothing is
 // missing.
 func (s *Session) Reason() error { return s.reason }
 

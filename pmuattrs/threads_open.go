@@ -86,7 +86,7 @@ func (t *threads) set(thread int, slot threadSlot) {
 // disable ends all counting for an error that other threads would have as well.
 func (t *threads) disable(err error) {
 	if t.off.CompareAndSwap(nil, &err) {
-		_ = t.closeAll() // err says more
+		_ = t.closeAll() // err has more
 		otel.Handle(err)
 	}
 }

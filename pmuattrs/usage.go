@@ -11,7 +11,7 @@ import (
 // state: one Usage serves all threads.
 type threadUsage struct{ set *eventSet }
 
-// usageField says which part of [perf.Usage] an event is; 0 for events of perf.
+// usageField is which part of [perf.Usage] an event is; 0 for events of perf.
 type usageField uint8
 
 const (

@@ -39,8 +39,8 @@ type exemplar struct {
 	span          trace.SpanID
 }
 
-// wantsExemplars is what the SDK's variable says. The other filters are alike here: a span that is
-// not sampled leads nowhere.
+// wantsExemplars is the value of the SDK's variable. The other filters are alike here: a span that
+// is not sampled leads nowhere.
 func wantsExemplars() bool {
 	return !strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_METRICS_EXEMPLAR_FILTER")), "always_off")
 }

@@ -53,7 +53,7 @@ func (w *worker) record(s *Session) *SessionRecord {
 	return rec
 }
 
-// startTime is when the session began: exactly what the root's own span says, if that is known.
+// startTime is when the session began: exactly as in the root's own span, if that is known.
 func (s *Session) startTime() time.Time {
 	if s.root != nil {
 		if rec, ok := s.root.inner().(sdktrace.ReadWriteSpan); ok {

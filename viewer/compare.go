@@ -21,7 +21,7 @@ type cumulativeJSON struct {
 	Buckets [][3]uint64 `json:"buckets"`
 }
 
-// A detail says how much of a distribution is asked for.
+// A detail is how much of a distribution is asked for.
 type detail string
 
 const (

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// usualRecording is how long a recording is, unless the request says.
+	// usualRecording is how long a recording is, unless the request has it.
 	usualRecording = 3 * time.Second
 	// maxRecording keeps a request, with the analysis, within the server's time to write its
 	// answer.

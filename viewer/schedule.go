@@ -86,7 +86,7 @@ type statesJSON struct {
 // ms, while a page shows the region.
 const stateSessions = 1000
 
-// statesOf returns nil if no span says anything.
+// statesOf returns nil if no span has any.
 func statesOf(store spans.Store, of regionKey) *statesJSON {
 	var sum statesJSON
 	for _, session := range store.Sessions(spans.Query{Limit: stateSessions}) {

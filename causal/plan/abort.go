@@ -6,9 +6,10 @@ import (
 	"github.com/otelprof/otelprof/causal/internal/validate"
 )
 
-// Abort says when the breaker opens and ends the plan for good: when more roots than can be by
-// chance are slower than the 99th percentile without delays, or fail, and when the change is as
-// large as this. Of the chances of a false alarm all together are at most 1 % in an hour.
+// Abort is the conditions under which the breaker opens and ends the plan for good: when more roots
+// than can be by chance are slower than the 99th percentile without delays, or fail, and when the
+// change is as large as this. Of the chances of a false alarm all together are at most 1 % in an
+// hour.
 type Abort struct {
 	// P99Ratio opens it when the 99th percentile of the duration of local root spans is
 	// that many times the one without delays. By default 1.2.

@@ -11,7 +11,7 @@ import (
 // API is the value of a plan's key "api" that this version reads.
 const API = "causal/v1"
 
-// A Plan says which experiments to run, when, on what and at what cost at most. It is
+// A Plan is of experiments: which, when, on what, and at what cost at most. It is
 // made by [Parse] and immutable.
 type Plan struct {
 	API string `json:"api" yaml:"api"`
@@ -54,7 +54,7 @@ type Plan struct {
 	hash string
 }
 
-// Target says which processes a plan is for; an empty field matches all.
+// Target selects the processes that a plan is for; an empty field matches all.
 type Target struct {
 	// Service is the resource's service.name.
 	Service string `json:"service,omitempty" yaml:"service"`
@@ -132,7 +132,7 @@ type Grid struct {
 	ZeroWeight float64 `json:"zero_weight" yaml:"zero_weight"`
 }
 
-// Timing says how long each experiment takes.
+// Timing is how long each experiment takes.
 type Timing struct {
 	// Warmup is the wait before the first experiment. By default 2 s.
 	Warmup Duration `json:"warmup" yaml:"warmup"`

@@ -85,7 +85,7 @@ func (s *strict) value(key string, n *yaml.Node, out reflect.Value) {
 	}
 }
 
-// describe says what is wrong with a text in terms of the document, not of Go.
+// describe returns what is wrong with a text in terms of the document, not of Go.
 func describe(out reflect.Value, text string, err error) string {
 	if out.Type().String() == "time.Time" {
 		return fmt.Sprintf("time %q: must be like 2026-01-31T18:00:00Z", text)

@@ -18,7 +18,7 @@ import (
 // about.
 const likelySpeedup = 0.25
 
-// WriteAnswer writes what the profile says of one progress point as text: in three lines what helps
+// WriteAnswer writes the answer for one progress point as text: in three lines what helps
 // most, by how much with its interval, and what that rests on, in recordings also how work comes,
 // and then one table of the time between visits and one of latencies, of three regions that change
 // one, the best region first. In an open loop, in which throughput cannot change, the lines are
@@ -52,7 +52,7 @@ func (p Profile) WriteAnswer(w io.Writer, progress string) error {
 	return err
 }
 
-// An answerAt is what a profile says of one progress point.
+// An answerAt is the answer for one progress point.
 type answerAt struct {
 	p        *Profile
 	progress string
@@ -200,7 +200,7 @@ func (a answerAt) howMuch() string {
 		return a.bounded(all[0])
 	}
 	e, _ := all[0].likely()
-	if slowed, ok := a.slowed(all[0]); ok && e.loose() { // what was measured says more
+	if slowed, ok := a.slowed(all[0]); ok && e.loose() { // what was measured is narrower
 		return a.bounded(slowed)
 	}
 	less := fmt.Sprintf("%s less", points(e.Reduction))
@@ -224,7 +224,7 @@ func (a answerAt) howMuch() string {
 	return text
 }
 
-// bounded describes what a slow-down says: about how much near, and how much at most beyond.
+// bounded describes the answer of a slow-down: about how much near, and how much at most beyond.
 func (a answerAt) bounded(c Curve) string {
 	var parts []string
 	what := fmt.Sprintf("%s would take", oneLine(a.progress))
@@ -246,8 +246,8 @@ func (a answerAt) bounded(c Curve) string {
 	return strings.Join(parts, "; ")
 }
 
-// worth says what each millisecond taken from the best region is worth, and what part of the time
-// the regions do not explain, if its experiments were slow-downs.
+// worth returns what each millisecond taken from the best region is worth, and what part of the
+// time the regions do not explain, if its experiments were slow-downs.
 func (a answerAt) worth() string {
 	all := a.candidates()
 	if len(all) == 0 {
@@ -309,7 +309,7 @@ func (a answerAt) restsOn() string {
 	return "nothing"
 }
 
-// check says how well the simulation of nothing changed meets so many windows.
+// check returns how well the simulation of nothing changed meets so many windows.
 func (x RecordedProgress) check(windows int) string {
 	if missed := windows - x.Windows; missed > 0 {
 		return fmt.Sprintf("nothing changed is off by more than 3 %% in %d of %s, by %s in the median", missed, naming.Count(windows, "window"), points(x.Deviation))
@@ -317,7 +317,7 @@ func (x RecordedProgress) check(windows int) string {
 	return fmt.Sprintf("nothing changed is met within %s", points(x.Deviation))
 }
 
-// simulated says whether what recordings say of the best region was confirmed.
+// simulated returns whether what recordings say of the best region was confirmed.
 func (a answerAt) simulated() string {
 	if all := a.candidates(); len(all) > 0 && all[0].evidence() == EvidenceConfirmed {
 		return fmt.Sprintf("simulated, and confirmed by %s of plan %s", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
@@ -325,7 +325,7 @@ func (a answerAt) simulated() string {
 	return "simulated; nothing was delayed"
 }
 
-// whyNothing says why there is no number at all.
+// whyNothing returns why there is no number at all.
 func (a answerAt) whyNothing() string {
 	reasons := a.p.remarks()
 	if len(a.curves) > 0 {
@@ -411,7 +411,7 @@ func (c Curve) ofItself() bool {
 // number.
 func (a answerAt) notes() []string {
 	if len(a.curves) == 0 {
-		return nil // the first line says it
+		return nil // the first line has it
 	}
 	q := *a.p
 	q.Curves = a.rows

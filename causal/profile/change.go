@@ -14,7 +14,7 @@ import (
 // A Change is what would be if the program were built in another way: with more processors, a lock
 // in parts, a channel with more room, or several regions faster at once. Only recordings tell.
 type Change struct {
-	// Change says in words what is otherwise: "4 processors".
+	// Change is in words what is otherwise: "4 processors".
 	Change   string `json:"change"`
 	Progress string `json:"progress"`
 	Metric   Metric `json:"metric"`

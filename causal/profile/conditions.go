@@ -10,7 +10,7 @@ import (
 // reported.
 const worthSaying = 0.02
 
-// conditions says in sentences what the machine did to the program while it was recorded, none
+// conditions returns in sentences what the machine did to the program while it was recorded, none
 // where that was little.
 func (r *Recorded) conditions() (notes []string) {
 	if r.Starved >= worthSaying {
@@ -47,7 +47,7 @@ func (p *Profile) loopAt(progress string) string {
 	return ""
 }
 
-// loopSentence says what a loop means for the answers.
+// loopSentence returns what a loop means for the answers.
 func loopSentence(loop string) string {
 	switch loop {
 	case loopOpen:

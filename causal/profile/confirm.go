@@ -212,7 +212,7 @@ const (
 	EvidenceConfirmed Evidence = "simulated and confirmed" // slow-downs in the program agree
 )
 
-// evidence says what a curve rests on, "" without a number.
+// evidence returns what a curve rests on, "" without a number.
 func (c Curve) evidence() Evidence {
 	effects := c.measured()
 	switch {

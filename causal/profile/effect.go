@@ -11,7 +11,7 @@ import (
 const fewSamples = 6
 
 // NewEffect turns samples, pseudo-values of the reduction in the order of time, into one number, or
-// says why there is none. Doubts are warnings about it.
+// has the reason where there is none. Doubts are warnings about it.
 func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	e := Effect{Speedup: speedup, Samples: len(samples), Reductions: stats.Thinned(samples)}
 	if len(samples) < stats.LeastSamples {

@@ -84,7 +84,7 @@ func (g gain) rerouted() float64 {
 	return 0
 }
 
-// count adds what an epoch of one process says of a progress point, beside its own placebos: one
+// count adds an epoch of one process to a progress point, beside its own placebos: one
 // process may have more to do than another, and may come later.
 func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	here := all[i].count(progress, metric)
@@ -102,7 +102,7 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	}
 }
 
-// hold adds what an epoch of one process that has the region says of it: for how much longer its
+// hold adds an epoch of one process that has the region to it: for how much longer its
 // callers were held than in its placebos. An epoch in which it did not run counts: without those a
 // rare region would be looked at only where it costs.
 func (g *gain) hold(all []Epoch, i int) {

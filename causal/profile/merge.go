@@ -15,7 +15,7 @@ import (
 // Merge returns what several profiles say together, of several runs or instances of a program:
 // the samples of each mode, region, progress point, metric and speed-up are pooled and
 // estimated anew. Plans and grids may differ. What only one profile has is taken as it is; so
-// is a single profile. Where runs differ by more than their intervals, a warning says so.
+// is a single profile. Where runs differ by more than their intervals, there is a warning.
 func Merge(profiles ...Profile) Profile {
 	if len(profiles) == 1 {
 		return profiles[0]

@@ -65,7 +65,7 @@ type Profile struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Recorded is what the curves of [ModeReplay] rest on, nil without recordings.
 	Recorded *Recorded `json:"recorded,omitempty"`
-	// Waiting tells, by mode, how much of what goroutines waited for is known.
+	// Waiting is, by mode, how much of what goroutines waited for is known.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// Waits are what regions waited for in the last recordings, that with the most time first.
 	Waits []RegionWaits `json:"waits,omitempty"`
@@ -82,7 +82,7 @@ type Profile struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A Curve tells how one progress point would answer to speeding up one region.
+// A Curve is how one progress point would answer to speeding up one region.
 type Curve struct {
 	// Mode is how that was found out: an experiment or [ModeReplay].
 	Mode     Mode   `json:"mode"`
@@ -170,9 +170,9 @@ type Effect struct {
 	// Margin is by how much the conditions of the experiments may have changed Reduction: a quota
 	// that took processor time, say.
 	Margin float64 `json:"margin,omitempty"`
-	// Bounded tells that Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown]
+	// Bounded is true if Lo and Hi are bounds from both sides as well: in mode [ModeSlowdown]
 	// beyond [Near]; of recordings since the program writes no operations on locks and channels
-	// into its traces and not all of them can be told: that of a program built by otelprof is
+	// into its traces and not all of them can be known: that of a program built by otelprof is
 	// narrower.
 	Bounded bool `json:"bounded,omitempty"`
 	// Confirmed means that the number is of recordings, and that slow-downs in the program agree
@@ -208,7 +208,7 @@ type Recorded struct {
 	// together.
 	Windows int           `json:"windows"`
 	Length  time.Duration `json:"length_ns"`
-	// Inferred tells that locks and channels were inferred from which goroutine woke which.
+	// Inferred is true if locks and channels were inferred from which goroutine woke which.
 	Inferred bool `json:"inferred,omitempty"`
 	// CPU is the processor time that the program had in recordings of which that is known. Others
 	// is what other programs had of it, Stolen what the host of a virtual machine took, on all

@@ -58,7 +58,7 @@ func Read(r io.Reader) (Profile, error) {
 	return p, nil
 }
 
-// describeJSON says what is wrong in terms of the document, not of Go.
+// describeJSON returns what is wrong in terms of the document, not of Go.
 func describeJSON(err error) string {
 	var (
 		kind   *json.UnmarshalTypeError

@@ -91,7 +91,7 @@ func (c Curve) Leverage() (leverage, stdErr float64, known bool) {
 }
 
 // levels returns the slopes at the smallest and at the largest level. Where the large one is the
-// smaller by chance, both are their weighted mean: convexity says that it is not.
+// smaller by chance, both are their weighted mean: by convexity it is not.
 func (c Curve) levels() (small, large Slope, known bool) {
 	all := slices.DeleteFunc(slices.Clone(c.Slopes), func(s Slope) bool { return !s.known() })
 	if len(all) == 0 {

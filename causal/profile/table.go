@@ -183,7 +183,7 @@ func (p Profile) allNotes() []string {
 	return notes
 }
 
-// title says where the numbers come from.
+// title returns where the numbers come from.
 func (p Profile) title() string {
 	if p.PlanID == "" && p.Experiments == 0 {
 		if len(p.Curves) == 0 {

@@ -35,8 +35,8 @@ func (c Curve) sentence(narrower string) string {
 	return strings.Join(parts, "; ")
 }
 
-// worth says what a millisecond of the region is worth to the time from which it is taken, "" where
-// no slow-down has measured it.
+// worth returns what a millisecond of the region is worth to the time from which it is taken, ""
+// where no slow-down has measured it.
 func (c Curve) worth(from string) string {
 	leverage, stdErr, known := c.Leverage()
 	if !known {

@@ -43,7 +43,7 @@ func newSink(c *causal.Controller, name string, opts []Option) *Sink {
 }
 
 // Document takes a plan document and its detached signature, nil if there is none. The
-// plan is put in force, or the one before ends and the error says why; one that comes again
+// plan is put in force, or the one before ends and the error has the reason; one that comes again
 // is not applied again, and gives the same error again. An empty document is none.
 func (s *Sink) Document(document, signature []byte) (err error) {
 	defer func() {
@@ -113,14 +113,14 @@ func (s *Sink) Missed(err error) {
 	s.Warn(err)
 }
 
-// Warn tells the logger of err, once per cause and ten minutes.
+// Warn logs err, once per cause and ten minutes.
 func (s *Sink) Warn(err error) {
 	if s.due(err) {
 		s.say(slog.LevelWarn, fmt.Errorf("%s: %w", s.source.Name, err))
 	}
 }
 
-// Status tells what the controller is doing.
+// Status returns what the controller is doing.
 func (s *Sink) Status() causal.Status { return s.controller.Status() }
 
 func (s *Sink) answered() {

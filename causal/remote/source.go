@@ -24,7 +24,7 @@ type Source interface {
 	// Interval is the longest time between two polls, above zero. A plan ends when nothing
 	// was heard for three of them.
 	Interval() time.Duration
-	// Run polls until ctx ends, and tells to what it hears.
+	// Run polls until ctx ends, and gives to what it gets.
 	Run(ctx context.Context, to *Sink)
 }
 

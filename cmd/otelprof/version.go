@@ -22,7 +22,7 @@ var versionCommand = &command.Command{
 	},
 }
 
-// version says in one line of which source, and by which Go, a program was built.
+// version returns in one line of which source, and by which Go, a program was built.
 func version(info *debug.BuildInfo) string {
 	if info == nil {
 		return "otelprof of an unknown version, " + runtime.Version()

@@ -51,7 +51,7 @@ type pipeline struct {
 	tracer trace.Tracer
 	db     *sql.DB
 
-	toPack, toShip causal.Chan[*order] // tells which goroutine waits for which, like the lock
+	toPack, toShip causal.Chan[*order] // shows which goroutine waits for which, like the lock
 	packing        sync.WaitGroup
 	shipped        chan struct{} // closed when the last order has left
 }

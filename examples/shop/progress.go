@@ -13,7 +13,7 @@ import (
 	"github.com/otelprof/otelprof/causal"
 )
 
-// showProgress tells on w what goes on, with a bar if w is a terminal and with a line
+// showProgress writes on w what goes on, with a bar if w is a terminal and with a line
 // now and then if not. The function it returns ends that.
 func showProgress(w io.Writer, duration time.Duration, l *load, controller *causal.Controller) (done func()) {
 	every, show, finish := 5*time.Second, func(text string) { fmt.Fprintln(w, text) }, func() {}

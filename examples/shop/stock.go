@@ -31,7 +31,7 @@ type stockroom struct {
 	tracer trace.Tracer
 	db     *sql.DB
 
-	mu causal.Mutex // a sync.Mutex that tells experiments and recordings which goroutine waits for which
+	mu causal.Mutex // a sync.Mutex that shows experiments and recordings which goroutine waits for which
 	// seal is the last entry of the stock journal. Each entry is a hash over the one
 	// before, so that no past entry can be changed unseen, and so entries can only be
 	// made one after the other.

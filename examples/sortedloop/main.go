@@ -56,7 +56,7 @@ func run(w io.Writer, rounds, size int) (err error) {
 	return pmuattrs.WriteDiff(w, unsorted, sorted, "Unsorted", "Sorted")
 }
 
-// printCounters says what is counted, and what is not.
+// printCounters writes what is counted, and what is not.
 func printCounters(w io.Writer, s *pmuattrs.Session) {
 	fmt.Fprintf(w, "counters: %s", s.Source())
 	for _, e := range s.Events() {

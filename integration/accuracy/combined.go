@@ -63,7 +63,7 @@ func (s combinedSummary) missed() (missed []string) {
 	return missed
 }
 
-// combine judges the one answer, and says what slow-downs cost in the simulation and in the
+// combine judges the one answer, and writes what slow-downs cost in the simulation and in the
 // program.
 func (l *lab) combine(p profile.Profile) {
 	l.judge(answers.ModeCombined, p)

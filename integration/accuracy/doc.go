@@ -5,7 +5,7 @@
 //	accuracy join mode=overlap region=a speedup=0.25 predicted=24.9 lo=24.7 hi=25.1 actual=25.0 error=-0.1
 //
 //	predicted, lo, hi   by how many percent the time between visits of the progress point would
-//	                    shrink, with its 95 % interval, as a Profile says
+//	                    shrink, with its 95 % interval, as a Profile has it
 //	actual              by how many percent it shrank when the region took speedup less of its time
 //	error               predicted - actual, in percentage points
 //	withheld            why there is no number, in place of the numbers

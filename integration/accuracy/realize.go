@@ -27,7 +27,7 @@ func (l *lab) realize(t *noise.Tally) error {
 	return c.Shutdown(context.Background())
 }
 
-// makeFaster does what realize says in a program that runs.
+// makeFaster does what realize describes in a program that runs.
 func (l *lab) makeFaster(t *noise.Tally, p *workloads.Program) {
 	questions := []question{{}}
 	for _, region := range l.Regions {

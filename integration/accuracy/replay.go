@@ -29,7 +29,7 @@ func (s settings) thoroughly() settings {
 	return s
 }
 
-// made says how the program was made.
+// made returns how the program was made.
 func (l *lab) made() string {
 	build := "go"
 	if sched.Present {

@@ -22,7 +22,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// A collector takes OTLP over HTTP and counts spans, or does what its answer says.
+// A collector takes OTLP over HTTP and counts spans, or does what its answer asks for.
 type collector struct {
 	server *http.Server
 	url    string

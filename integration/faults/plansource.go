@@ -72,7 +72,7 @@ func redirecting(w http.ResponseWriter, r *http.Request, _ int64) {
 	http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
 }
 
-// mistyped answers with a picture, or what says that it is one.
+// mistyped answers with a picture, or what claims to be one.
 func mistyped(w http.ResponseWriter, _ *http.Request, _ int64) {
 	w.Header().Set("Content-Type", "image/png")
 	_, _ = w.Write([]byte("\x89PNG\r\n\x1a\n"))

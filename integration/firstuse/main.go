@@ -5,7 +5,7 @@
 //
 //	page open      the first view has content, since the service began to start
 //	regions there  it has a row for the service's spans, since the first request
-//	first rank     the headline names a region, or says that none would help
+//	first rank     the headline names a region, or that none would help
 //	first number   a region has an effect with an interval
 //
 // With -shots it takes pictures of the page, light and dark, 1400 and 360 pixels wide.

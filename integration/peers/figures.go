@@ -119,7 +119,7 @@ func (t target) holds(r result) string {
 		r.x >= t.x)
 }
 
-// yes says whether a promise is kept.
+// yes is whether a promise is kept.
 func yes(kept bool) string {
 	if kept {
 		return "yes"

@@ -68,8 +68,8 @@ func (c cost) print(out io.Writer, what string) {
 		c.before.rate(), c.during.rate(), c.after.rate(), ratio, stdErr, c.before.p99, c.during.p99, c.after.p99, c.longer())
 }
 
-// missed says which target is missed by more than two standard errors of the throughput, or how far
-// before and after the plan lie apart.
+// missed returns which target is missed by more than two standard errors of the throughput, or how
+// far before and after the plan lie apart.
 func (c cost) missed() error {
 	var errs []error
 	if ratio, stdErr := c.through(); ratio+2*stdErr < leastThrough {

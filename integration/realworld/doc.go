@@ -5,7 +5,7 @@
 //
 //	build               go: by go build; otelprof: by otelprof build
 //	predicted, lo, hi   by how many percent the time between visits of the progress point would shrink, with its
-//	                    95 % interval, as a Profile says
+//	                    95 % interval, as a Profile has it
 //	actual              by how many percent the time between answers with status 200 shrank when the region took speedup less of its delay
 //	error               predicted - actual, in percentage points
 //	withheld            why there is no number, in place of the numbers

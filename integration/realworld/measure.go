@@ -45,7 +45,7 @@ type question struct {
 
 // predict has replay record all windows, and further ones while those do not give numbers, up to
 // twice as many. It returns the profile, also as it was sent. A window that was disturbed is in the
-// profile all the same, as it is for any user of replay; the tally tells.
+// profile all the same, as it is for any user of replay; the tally shows.
 func (s *process) predict(ctx context.Context, o settings) (p profile.Profile, text []byte, t *noise.Tally, err error) {
 	if s.processes() > 1 {
 		return s.predictTogether(ctx, o)

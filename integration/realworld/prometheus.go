@@ -125,7 +125,7 @@ func (p *prometheus) export(ctx context.Context, s *process) error {
 	return nil
 }
 
-// report is what otelprof report says from the metrics alone, after one more export of all.
+// report is what otelprof report writes from the metrics alone, after one more export of all.
 func (p *prometheus) report(ctx context.Context) (profile.Profile, error) {
 	for _, provider := range p.providers {
 		if err := provider.ForceFlush(ctx); err != nil {

@@ -33,7 +33,7 @@ func build(ctx context.Context, module, pkg, dir string) (string, error) {
 	return file, nil
 }
 
-// start runs a program and waits until it says where its viewer is.
+// start runs a program and waits until it prints where its viewer is.
 func start(ctx context.Context, file string, args ...string) (*program, error) {
 	ctx, end := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, file, args...)

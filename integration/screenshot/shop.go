@@ -52,7 +52,7 @@ func (s *shop) measured(ctx context.Context, after, limit time.Duration) error {
 	}
 }
 
-// lacks says what the profile has no number of: each experiment must have answered at its
+// lacks returns what the profile has no number of: each experiment must have answered at its
 // largest speed-up, and recordings about some region; "" if they have.
 func lacks(p profile.Profile) string {
 	curves, answered := map[profile.Mode]int{}, map[profile.Mode]int{}

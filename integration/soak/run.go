@@ -26,10 +26,10 @@ var caps = plan.Limits{
 	Duty: 0.5, Total: plan.Duration(time.Minute),
 }
 
-// over is what the service says when it has no more plans: clients leave before it closes.
+// over is what the service prints when it has no more plans: clients leave before it closes.
 const over = "# plans are over"
 
-// serve is the service's process: it says where it listens, has plans run for a time, prints what
+// serve is the service's process: it prints where it listens, has plans run for a time, prints what
 // became of the claims, and reports whether all hold.
 func serve(d time.Duration, seed uint64, out io.Writer) (held bool, err error) {
 	ctx := context.Background()

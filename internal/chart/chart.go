@@ -33,7 +33,7 @@ func (p *Picture) Close() { p.Printf("</svg>\n") }
 // Printf writes markup as it is.
 func (p *Picture) Printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
 
-// Text writes text; anchor says what of it is at x: start, middle or end.
+// Text writes text; anchor is what of it is at x: start, middle or end.
 func (p *Picture) Text(x, y float64, anchor, color, text string) {
 	p.Printf(`<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s">`, x, y, anchor, color)
 	p.escape(text)

@@ -1,5 +1,5 @@
-// Package explain says in plain words what a plan of causal experiments will do: what it delays,
-// how long and at what cost at most. It carries out nothing.
+// Package explain describes in plain words what a plan of causal experiments will do: what it
+// delays, how long and at what cost at most. It carries out nothing.
 package explain
 
 import (
@@ -52,7 +52,7 @@ type Caps struct {
 	Allowed plan.Allowed
 }
 
-// DefaultCaps are those of a program that says nothing else.
+// DefaultCaps are of a program that sets nothing else.
 func DefaultCaps() Caps {
 	return Caps{plan.DefaultLimits(), plan.DefaultBreaker(), plan.DefaultAllowed()}
 }

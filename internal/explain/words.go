@@ -59,7 +59,7 @@ func (e Explanation) Lines() []Line {
 	return lines
 }
 
-// fit says how many experiments fit.
+// fit returns how many experiments fit.
 func (e Explanation) fit() string {
 	t := e.Plan.Timing
 	if e.Plan.ByClock() {

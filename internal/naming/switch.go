@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Switch is what a variable says.
+// A Switch is the value of a variable.
 type Switch int
 
 // The states of a switch.

@@ -4,7 +4,7 @@
 //
 // A [Group] is read in one of two ways. The plain one is a read() of all its counters. The
 // fast one takes no system call: the kernel keeps a page for each event (struct
-// perf_event_mmap_page) which says in which register the event is counted right now, and
+// perf_event_mmap_page) which gives the register in which the event is counted right now, and
 // the register is read by RDPMC on amd64 and by MRS on arm64. [Open] finds out by trial
 // whether that works and pays.
 //

@@ -28,7 +28,7 @@ var (
 	ErrClosed = errors.New("group is closed")
 )
 
-// An Error says why the kernel refused, and what can be done about it.
+// An Error gives why the kernel refused, and what can be done about it.
 type Error struct {
 	// Kind is one of the errors of this package.
 	Kind error
@@ -37,7 +37,7 @@ type Error struct {
 	Code  string
 	// Event is the index of the refused event in the list given to [Open], -1 if it is about all.
 	Event int
-	// Cause says what stands in the way, in words.
+	// Cause is what stands in the way, in words.
 	Cause string
 	// Remedy is the smallest change that helps; empty if there is none.
 	Remedy string

@@ -2,7 +2,7 @@ package perf
 
 import "fmt"
 
-// A Sample says what one thread of this process was executing at one moment.
+// A Sample is what one thread of this process was executing at one moment.
 type Sample struct {
 	Thread int
 	// Time is on CLOCK_MONOTONIC, in nanoseconds.

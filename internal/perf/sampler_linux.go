@@ -67,14 +67,14 @@ func openSampler(period time.Duration, kernel bool) (*Sampler, error) {
 		missed, err := s.open(period)
 		switch {
 		case err != nil:
-			_ = s.Close() // err says more
+			_ = s.Close() // err has more
 			return nil, err
 		case missed > 0 && try < openTries:
 			_ = s.Close() // it was a try
 		default:
 			s.unfollowed = missed
 			if err := s.enable(); err != nil {
-				_ = s.Close() // err says more
+				_ = s.Close() // err has more
 				return nil, err
 			}
 			return s, nil

@@ -6,8 +6,8 @@ import (
 )
 
 // A System is what a machine and a process allow to measure. Nothing in it is a guess: what could
-// not be read is nil or zero, and what was tried says with which error it failed. Tests make their
-// own.
+// not be read is nil or zero, and what was tried has the error with which it failed. Tests make
+// their own.
 type System struct {
 	OS, Arch string
 	CPUs     int // that this process may run on

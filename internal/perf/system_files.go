@@ -112,7 +112,7 @@ func (r files) fields(name string) iter.Seq2[string, string] {
 	}
 }
 
-// hypervisor reports whether a hypervisor says that it is there. On x86 this is a CPU flag,
+// hypervisor reports whether a hypervisor shows itself. On x86 this is a CPU flag,
 // elsewhere an entry of the device tree, if any.
 func (r files) hypervisor() bool {
 	for key, value := range r.fields("proc/cpuinfo") {

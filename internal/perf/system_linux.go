@@ -93,7 +93,7 @@ func tryCounter() (counter, page error) {
 	return nil, tryPage(g)
 }
 
-// tryPage says why a group is not read in user space, if it is not.
+// tryPage returns why a group is not read in user space, if it is not.
 func tryPage(g *Group) error {
 	if g.UserSpace() {
 		return nil

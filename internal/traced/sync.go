@@ -21,7 +21,7 @@ func (wg *WaitGroup) Add(delta int) {
 	wg.wg.Add(delta)
 }
 
-// Done says that one more is done.
+// Done counts one more as done.
 func (wg *WaitGroup) Done() { wg.Add(-1) }
 
 // Wait waits until all are done. Whether it has to, the trace shows by what it has in between.

@@ -69,7 +69,7 @@ func apart(s *otelhdr.Snapshot) []otelhdr.Bucket {
 
 // ReadPercentiles reads a percentile distribution and multiplies its values by scale. It holds a
 // count for each of its lines only, so the snapshot has all values between two lines in one bucket:
-// percentiles there are too high by as much as the lines are apart, which their error says. Those
+// percentiles there are too high by as much as the lines are apart, which their error has. Those
 // of the first line may be anything from the minimum on, which the files of others lack: from 0 on
 // then, or where it is at 0 % from as far below as the values of all lines allow a lowest
 // discernible value. Values are taken for exact at the decimals they have. The error is a

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An exemplarFilter says which values are offered to the reservoirs. The zero one lets none
+// An exemplarFilter decides which values are offered to the reservoirs. The zero one lets none
 // through.
 type exemplarFilter struct {
 	allows     exemplar.Filter // nil for none
@@ -60,7 +60,7 @@ func newReservoir(r exemplar.Reservoir) *reservoir {
 	switch r.(type) {
 	case *exemplar.FixedSizeReservoir, *exemplar.HistogramReservoir:
 		return &reservoir{own: r}
-	default: // nothing says that it may be used by several goroutines
+	default: // it may not be for use by several goroutines
 		return &reservoir{own: r, mu: new(sync.Mutex)}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// Finish says that nothing more will be recorded with exactly these attributes: each reader
+// Finish notes that nothing more will be recorded with exactly these attributes: each reader
 // collects the series once more, and then its memory and its place below the cardinality limit are
 // free. A record after Finish takes it back; one that comes after all readers have collected begins
 // a series anew. With a view's attribute filter the series is that of the attributes that are left.

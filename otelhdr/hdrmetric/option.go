@@ -117,7 +117,7 @@ func WithCardinalityLimit(limit int) MeterProviderOption {
 }
 
 // WithExemplarFilter sets which values are offered to the exemplar reservoirs, one for each series
-// and reader, of 20 exemplars if no view says otherwise. A value that is offered costs an SDK's
+// and reader, of 20 exemplars if no view sets another one. A value that is offered costs an SDK's
 // exemplar: the time of day and a lock.
 //
 // Default: OTEL_METRICS_EXEMPLAR_FILTER (always_on, always_off or trace_based); if that is not set,

@@ -123,7 +123,7 @@ func (h hook) OnEnd(s *spans.Span) {
 	}
 }
 
-// Snapshot reads what has been recorded and says where the time went. It takes about 0.05 s for
+// Snapshot reads what has been recorded and returns where the time went. It takes about 0.05 s for
 // each megabyte, on the caller's goroutine, ends with ctx, and waits while another snapshot is
 // taken.
 func (r *Recorder) Snapshot(ctx context.Context) (report *Report, err error) {

@@ -67,7 +67,7 @@ type Region struct {
 	HoldsUp uint64 `json:"holds_up,omitempty"`
 }
 
-// A Report says where the time went in one window.
+// A Report is where the time went in one window.
 type Report struct {
 	// Taken is when the window ended, by the clock on the wall; zero for a trace from elsewhere.
 	Taken time.Time `json:"taken,omitzero"`

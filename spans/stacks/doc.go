@@ -19,7 +19,7 @@
 // # What the numbers are
 //
 // Samples count processor time: a goroutine that waits is in none. n samples of N estimate a share
-// of n/N, with a standard error of sqrt(n/N·(1-n/N)/N); below 100 samples a tree says that these
+// of n/N, with a standard error of sqrt(n/N·(1-n/N)/N); below 100 samples a tree notes that these
 // are too few. The time of each window of some seconds is scaled to what the kernel says the
 // process took, so that samples that were lost do not make it less.
 package stacks

@@ -14,7 +14,7 @@ import (
 
 var _ spans.Hook = (*hook)(nil)
 
-// A hook labels goroutines with the region that they are in. [Profiler.Hook] says what can be
+// A hook labels goroutines with the region that they are in. [Profiler.Hook] names what can be
 // relied on.
 type hook struct {
 	on        atomic.Bool // while samples are taken

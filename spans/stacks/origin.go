@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Origin says of which process a recording is. What is not known is left empty.
+// An Origin is of which process a recording is. What is not known is left empty.
 type Origin struct {
 	Service string // service.name, see [WithService]
 	Host    string // what the process takes the machine's name for: in a container, that of the container or pod

@@ -71,7 +71,7 @@ const (
 // Stats are how a [Profiler] is doing. Counts are since [NewProfiler].
 type Stats struct {
 	State State `json:"state"`
-	// Reason says why it is busy.
+	// Reason is why it is busy.
 	Reason string        `json:"reason,omitempty"`
 	Since  time.Time     `json:"since"`
 	Hz     int           `json:"hz"`

@@ -79,7 +79,7 @@ func (*runtimeSource) read() (data []uint64, tags []unsafe.Pointer, eof bool) {
 	return data, tags, eof
 }
 
-// heldWrite says when its first write begins, and holds it until it is over.
+// heldWrite reports when its first write begins, and holds it until it is over.
 type heldWrite struct {
 	once        sync.Once
 	begun, over chan struct{}

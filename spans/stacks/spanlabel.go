@@ -83,7 +83,7 @@ func (l *label) alone(c trace.SpanContext) unsafe.Pointer {
 }
 
 // spanLabelOf returns the spanLabel that labels are, nil if they are others, such as a copy with
-// more in it: the key says that the value lies in some spanLabel, and its place says in which.
+// more in it: the key shows that the value lies in some spanLabel, and its place shows in which.
 func spanLabelOf(labels unsafe.Pointer) *spanLabel {
 	if labels == nil || !layoutKnown {
 		return nil

@@ -17,7 +17,7 @@ type TextOptions struct {
 	Title string
 	// Color marks what is heavy, for terminals.
 	Color bool
-	// MinShare leaves out calls below this part of all time, in [0, 1], and says how many.
+	// MinShare leaves out calls below this part of all time, in [0, 1], and counts them.
 	MinShare float64
 }
 
@@ -111,7 +111,7 @@ func (v *textVisitor) line(n Node, branch string) {
 		v.dim(strings.Join(v.bars, "")+branch), v.paint(max(self, whole/4), n.Func), v.dim(place))
 }
 
-// rest says what was left out below a node.
+// rest writes what was left out below a node.
 func (v *textVisitor) rest(depth int) {
 	branch := "└ "
 	if v.straight(depth) {

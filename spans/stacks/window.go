@@ -138,7 +138,7 @@ func (s *sampler) resolve(stack []uint64) []FrameID {
 		if !ok {
 			s.callers[0] = uintptr(pc)
 			f, _ := runtime.CallersFrames(s.callers[:]).Next()
-			if id = -1; f.Function != "runtime.goexit" { // where every goroutine begins says nothing
+			if id = -1; f.Function != "runtime.goexit" { // where every goroutine begins means nothing
 				id = s.table.id(NewFrame(f.Function, f.File, f.Line))
 			}
 			s.frames[uintptr(pc)] = id

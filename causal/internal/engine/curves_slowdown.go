@@ -100,7 +100,7 @@ func lumped(c profile.Curve, w work) bool {
 	return w.computing < 0.9 && asleep < 1.25*design.LeastSlept && c.BasePeriod < leastOfQuantile*design.LeastSlept
 }
 
-// short says where limits left less than half of a delay.
+// short returns where limits left less than half of a delay.
 func short(curves []profile.Curve) (notes []string) {
 	for _, c := range curves {
 		last := c.Slopes[len(c.Slopes)-1]

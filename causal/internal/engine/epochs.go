@@ -118,7 +118,7 @@ func (run *Run) epochs(regions []profile.Region, experiments []experiment.Experi
 	return all
 }
 
-// unseen says which regions this process delays and has no spans of, or that it counts only.
+// unseen returns the regions that this process delays and has no spans of, or that it counts only.
 func (run *Run) unseen(regions []profile.Region) (notes []string) {
 	if !run.Plan.ByClock() {
 		return nil

@@ -71,7 +71,7 @@ func (run *Run) Loop(ctx context.Context) {
 	}
 }
 
-// Round returns the arms to measure next. If there are none it says why.
+// Round returns the arms to measure next. If there are none it has the reason.
 func (run *Run) Round(speedups []float64, rng *rand.Rand) []experiment.Arm {
 	regions := run.pick()
 	if len(regions) == 0 {

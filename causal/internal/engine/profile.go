@@ -74,7 +74,7 @@ func (run *Run) Measurements() (regions []profile.Region, experiments []experime
 	return run.Regions, run.Experiments, run.ended
 }
 
-// Progressed is how far the run has come, which changes with what its profile says.
+// Progressed is how far the run has come, which changes with its profile.
 func (run *Run) Progressed() (regions, experiments, iterations int, ended bool) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -269,7 +269,7 @@ func (run *Run) notes(regions []profile.Region) (notes []string) {
 	return notes
 }
 
-// meant says which of the names of a region's spans is its name, where they have several.
+// meant returns which of the names of a region's spans is its name, where they have several.
 func meant(regions []profile.Region) (notes []string) {
 	for _, key := range regions {
 		c := classes.Known(key)

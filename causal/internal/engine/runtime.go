@@ -29,7 +29,7 @@ func Handover() profile.Handover {
 }
 
 // A Scheduled is an overlap of which the scheduler keeps the ledgers: the experiment of runtime
-// mode, whose other parts are listed in internal/runtimemode. The run tells the scheduler the
+// mode, whose other parts are listed in internal/runtimemode. The run gives the scheduler the
 // limits and where to pay, spans (runtime_span.go) tell it where the region begins and ends.
 type Scheduled struct {
 	still

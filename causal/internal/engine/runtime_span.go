@@ -26,7 +26,7 @@ type scheduledSpan struct {
 	start  int64
 }
 
-// StartScheduled tells the scheduler of the start of a span, if it carries out an experiment.
+// StartScheduled notes the start of a span in the scheduler, if it carries out an experiment.
 func StartScheduled(r *spans.Span) {
 	if s := Live.Scheduled.Load(); s != nil {
 		s.startSpan(r)
@@ -96,7 +96,7 @@ func (e *scheduledSpan) payAgain() {
 	}
 }
 
-// EndScheduled tells the scheduler of the end of a span. What is in force may have changed since
+// EndScheduled notes the end of a span in the scheduler. What is in force may have changed since
 // the start.
 func EndScheduled(r *spans.Span) {
 	e := Live.ScheduledSpan.Get(r)

@@ -15,7 +15,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// A Verdict is what the plan says of a region.
+// A Verdict is what the plan has for a region.
 type Verdict struct {
 	Region   int   // index in run.regions, or noRegion
 	Progress []int // progress points that an end of it visits
@@ -23,7 +23,7 @@ type Verdict struct {
 	Exempt   bool
 }
 
-// verdicts remember what the plan says of regions, mostVerdicts at most, so that patterns are not
+// verdicts remember what the plan has for regions, mostVerdicts at most, so that patterns are not
 // matched at each end. Each region has two places, which it may share with others: where both are
 // taken, it takes the second one over. So any number of names takes 1 MiB, no lock, and at most
 // what matching the patterns takes.
@@ -62,7 +62,7 @@ func namesOf(r *spans.Span) (n names, final bool) {
 	return n, true
 }
 
-// Verdict looks up what the plan says of a region, or thinks it over. It is known by both of its
+// Verdict looks up what the plan has for a region, or decides it. It is known by both of its
 // names.
 func (run *Run) Verdict(r *spans.Span) Verdict {
 	key, final := namesOf(r)
@@ -87,9 +87,9 @@ func (run *Run) Verdict(r *spans.Span) Verdict {
 	return j.Verdict
 }
 
-// judge says what the plan says of a region, which gets a number if it is to be examined, unless it
-// may yet turn out to be another one. Where a pattern matches both of its names, it is meant by the
-// last.
+// judge decides what the plan has for a region, which gets a number if it is to be examined, unless
+// it may yet turn out to be another one. Where a pattern matches both of its names, it is meant by
+// the last.
 func (run *Run) judge(n names, final bool) Verdict {
 	v := Verdict{Region: NoRegion}
 	matches := func(pattern string) bool {

@@ -93,7 +93,7 @@ func (run *Run) recordsWarmUp() bool {
 	return false
 }
 
-// note says what there was instead of a recording, "" if there was one or none is needed.
+// note returns what there was instead of a recording, "" if there was one or none is needed.
 func (w warmUp) note(mode profile.Mode) string {
 	switch {
 	case w.err == nil:

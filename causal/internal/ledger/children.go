@@ -26,7 +26,7 @@ func (f *Frame) adopt(s *Setting, t int64) (inside bool, turn uint32) {
 	return f.inside || f.below, f.turn
 }
 
-// TakeOver tells that the goroutine has waited, since its last event, for what the goroutine of a
+// TakeOver notes that the goroutine has waited, since its last event, for what the goroutine of a
 // span has sent it: a request to a server in the same process. It goes on, at t, at the virtual
 // time of that one.
 func (l *Ledger) TakeOver(s *Setting, t int64, from *Frame) {

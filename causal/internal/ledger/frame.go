@@ -26,7 +26,7 @@ type Frame struct {
 // Ledger returns the ledger that the span was begun on.
 func (f *Frame) Ledger() *Ledger { return f.ledger }
 
-// Begin tells that a span of the region starts at t on the goroutine. Parent is the frame of
+// Begin notes that a span of the region starts at t on the goroutine. Parent is the frame of
 // its parent span if that was begun on another goroutine, and nil otherwise. Timed spans
 // can be asked what they took. A nil Ledger has no frame for it.
 func (l *Ledger) Begin(s *Setting, t int64, id RegionID, parent *Frame, timed bool) *Frame {
@@ -62,7 +62,7 @@ type Duration struct {
 	Real, Saved int64
 }
 
-// End tells that the span ends at t. Onlooker is true if that is on another goroutine than
+// End notes that the span ends at t. Onlooker is true if that is on another goroutine than
 // the one it began on. It returns what a timed span took, nothing for others and for
 // those that are older than the setting in force.
 func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {

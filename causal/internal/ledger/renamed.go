@@ -1,6 +1,6 @@
 package ledger
 
-// TurnsOut tells, just before [Frame.End] on the goroutine's own, that a span is of the region id
+// TurnsOut notes, just before [Frame.End] on the goroutine's own, that a span is of the region id
 // after all, since it was renamed. The goroutine earns at t what it would have earned since the
 // span began, but for waits for others and delays, and the ledgers that owe that pay it at once.
 // The span must have been timed.

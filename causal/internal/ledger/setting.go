@@ -76,7 +76,7 @@ type counts struct {
 	pays, left                        atomic.Int64
 }
 
-// Counts tells how far a setting's figures can be trusted.
+// Counts is how far a setting's figures can be trusted.
 type Counts struct {
 	// Unattributed is the time that goroutines waited for others in this process whose virtual time
 	// is not known, Attributed that of waits with a stamp, ns.

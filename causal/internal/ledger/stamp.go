@@ -43,7 +43,7 @@ func (l *Ledger) stamp(t int64, st *Stamp) {
 	st.serial, st.t, st.v = l.setting.serial, t, t-l.credit
 }
 
-// Arrive tells that the goroutine is about to wait for another one. Acquire or Resume follows.
+// Arrive notes that the goroutine is about to wait for another one. Acquire or Resume follows.
 func (l *Ledger) Arrive(s *Setting, t int64) {
 	if l == nil {
 		return
@@ -58,7 +58,7 @@ func (l *Ledger) Arrive(s *Setting, t int64) {
 	}
 }
 
-// Acquire tells that the goroutine has got, at t, what it asked for at ta, whether it had to
+// Acquire notes that the goroutine has got, at t, what it asked for at ta, whether it had to
 // wait or not, and that st was left there. It takes over the virtual time at which that
 // was to be had. The time that it took to wake up counts as time, not as credit.
 func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
@@ -88,7 +88,7 @@ func (l *Ledger) Acquire(s *Setting, ta, t int64, st *Stamp) {
 	l.resume(t)
 }
 
-// Resume tells that a wait which began at ta is over at t, and that it is unknown which goroutine
+// Resume notes that a wait which began at ta is over at t, and that it is unknown which goroutine
 // ended it. The virtual time goes on as the real one. Delays of the meantime are
 // forgiven: that goroutine has paid them.
 func (l *Ledger) Resume(s *Setting, ta, t int64) {

@@ -8,7 +8,7 @@ import (
 	"github.com/otelprof/otelprof/internal/perf"
 )
 
-// root is where the system says what processors do.
+// root is where the system reports what processors do.
 var root = os.DirFS("/")
 
 // LoadSince begins to measure what becomes of processor time until end is called, which may be

@@ -12,7 +12,7 @@ import (
 // the runtime looks at each, and a goroutine that runs goes without its processor for 5 ms at most.
 const MostGoroutines = 20_000
 
-// NoMemory says why there is too little memory for a recording, "" if there is enough.
+// NoMemory returns why there is too little memory for a recording, "" if there is enough.
 func NoMemory() string {
 	if left := Left(); left < Least {
 		return fmt.Sprintf("%d MiB of memory are left to the limit: a recording is made with %d at least", left>>20, Least>>20)

@@ -95,7 +95,7 @@ type Info struct {
 }
 
 // NewRecorder returns a recorder that gives its windows to add, one after the other. It calls wait
-// before each, and done after it. KeepAway says why no window should be recorded now of the
+// before each, and done after it. KeepAway returns why no window should be recorded now of the
 // recorder's own accord, "" if one may be; it is nil if none are. Enough reports whether the
 // windows so far give numbers that further ones would hardly make better.
 func NewRecorder(add func(ctx context.Context, w *Window) error, wait func(ctx context.Context) (done func(), err error), keepAway func() string, enough func() bool) *Recorder {

@@ -45,8 +45,8 @@ func (s *source) writeTo(w io.Writer) error {
 	return err
 }
 
-// wait waits until the window is over or, if cut, full. A flight recorder says how much it has when
-// it is read, which ends a generation of events: [untilLook] has that be seldom.
+// wait waits until the window is over or, if cut, full. A flight recorder shows how much it has
+// when it is read, which ends a generation of events: [untilLook] has that be seldom.
 func (s *source) wait(ctx context.Context, d time.Duration, limit int) (cut bool, err error) {
 	begin := time.Now()
 	over, look := time.NewTimer(d), time.NewTimer(firstLook)

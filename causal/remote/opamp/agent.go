@@ -57,7 +57,7 @@ func newAgent(r *resource.Resource, to *remote.Sink, now time.Time) *agent {
 // forget has the next message tell everything.
 func (a *agent) forget() { a.known = &protobufs.AgentToServer{} }
 
-// changed reports whether there is something that the server was not told.
+// changed reports whether there is something that the server does not know.
 func (a *agent) changed() bool {
 	now := a.state()
 	return !proto.Equal(now, a.known)

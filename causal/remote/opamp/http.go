@@ -33,10 +33,10 @@ func (c *Client) poll(ctx context.Context, a *agent) {
 			err = c.ask(ctx, a)
 		}
 		if err != nil {
-			a.forget() // the server may have been told, or not
+			a.forget() // the server may know, or not
 		}
 		if ctx.Err() != nil {
-			continue // that the request was cut off says nothing about the server
+			continue // that the request was cut off is no fault of the server
 		}
 		if answered = err == nil; !answered {
 			a.to.Missed(err)
@@ -76,7 +76,7 @@ func (c *Client) post(ctx context.Context, a *agent, m proto.Message) (planhttp.
 // patience is how long the end of the program waits for a server.
 const patience = 500 * time.Millisecond
 
-// leave ends the plan and tells the server.
+// leave ends the plan and reports that to the server.
 func (c *Client) leave(ctx context.Context, a *agent) {
 	a.to.None("the plan's source has ended")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)

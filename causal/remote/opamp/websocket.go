@@ -223,7 +223,7 @@ func (s *session) whyUnsent(err error) error {
 	}
 }
 
-// leave ends the plan and tells the server.
+// leave ends the plan and reports that to the server.
 func (s *session) leave() {
 	s.agent.to.None("the plan's source has ended")
 	if s.write(s.agent.last(), patience) == nil {

@@ -28,7 +28,7 @@ type Program struct {
 	Unit string
 	// Region is what the optimised variant makes faster, Function where its code is.
 	Region, Function string
-	// Change says what the optimised variant does differently.
+	// Change is what the optimised variant does differently.
 	Change string
 	// Dilation has experiments by dilation asked as well, in a second run, to be held beside the
 	// other answers: it is right only for a program that computes, and marks its waits by

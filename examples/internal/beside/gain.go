@@ -88,13 +88,13 @@ func (p Program) modes(prof profile.Profile) (modes []profile.Mode) {
 	return modes
 }
 
-// answers reports whether a curve tells what the program asks.
+// answers reports whether a curve has what the program asks.
 func (p Program) answers(c profile.Curve) bool {
 	return c.Region.Name == p.Region && c.Progress == p.Unit && c.Metric == profile.MetricThroughput
 }
 
-// Predicted returns what a mode of the causal profile, "" for the first that has a curve, says of a
-// speed-up: on the line between the two next to it that were asked. Reason says why it says
+// Predicted returns what a mode of the causal profile, "" for the first that has a curve, predicts
+// of a speed-up: on the line between the two next to it that were asked. Reason says why it says
 // nothing.
 func (p Program) Predicted(prof profile.Profile, mode profile.Mode, speedup float64) (e profile.Effect, reason string) {
 	for _, c := range prof.Curves {
@@ -144,7 +144,7 @@ func (g Gain) write(w io.Writer, p Program, profile profile.Profile) {
 	}
 }
 
-// verdict says how what was gained lies to what was foretold.
+// verdict returns how what was gained lies to what was foretold.
 func (g Gain) verdict(e profile.Effect) string {
 	switch {
 	case e.Lo <= g.Reduction && g.Reduction <= e.Hi:

@@ -102,7 +102,7 @@ type cell struct {
 	metric   profile.Metric
 }
 
-// An interval is what one instance says about an effect.
+// An interval is of an effect, from one instance.
 type interval struct {
 	instance      string
 	value, lo, hi float64
@@ -116,7 +116,7 @@ type profileBuilder struct {
 	effects   map[cell][]*interval
 	bases     map[cell]time.Duration
 	histories map[cell]map[string]map[float64]history // of slow-downs, by region and progress point, instance and level
-	waits     map[profile.Region]map[string]float64   // the most that an instance says, by kind
+	waits     map[profile.Region]map[string]float64   // the most that an instance has, by kind
 	left      []string                                // instances of which the histories were not asked for
 }
 

@@ -117,7 +117,7 @@ func (s Prometheus) query(ctx context.Context, expression, kind string) ([]promS
 	return nil, fmt.Errorf("answer %s: must be 200", response.Status)
 }
 
-// errProm is wrapped by what the server says itself.
+// errProm is wrapped by errors of the server itself.
 var errProm = errors.New("prometheus")
 
 // parseProm reads the answer to an instant query, of a kind.

@@ -197,7 +197,7 @@ func slopesOf(byInstance map[string]map[float64]history) (s slopes) {
 // that hardly were.
 const mostElasticity = 1000
 
-// setOn gives a curve the slopes, and how the region waits, nil where no instance says so. Effects
+// setOn gives a curve the slopes, and how the region waits, nil where no instance has that. Effects
 // are what the instances have computed; where none has one, they follow from the slopes.
 func (s slopes) setOn(c *profile.Curve, waits map[string]float64) {
 	c.Slopes = s.found

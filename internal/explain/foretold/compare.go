@@ -35,9 +35,9 @@ const (
 	othersChanged = "others_changed"
 )
 
-// Outcomes says of each version of a service, and of the one that runs now, what the version before
-// had foretold of its largest change, and what came. The last is first. What a version measures or
-// foretells after a later one has come, as where that is taken back, does not count.
+// Outcomes returns of each version of a service, and of the one that runs now, what the version
+// before had foretold of its largest change, and what came. The last is first. What a version
+// measures or foretells after a later one has come, as where that is taken back, does not count.
 func Outcomes(records []Record, now Record) (all []profile.Outcome) {
 	var versions []Record // the last record of each, in the order of their first
 	for _, r := range append(slices.Clone(records), now) {

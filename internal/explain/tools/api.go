@@ -38,7 +38,7 @@ func (a API) do(ctx context.Context, method, path string, body []byte, into any)
 	return nil
 }
 
-// A refusal is an answer that says why there is none.
+// A refusal is the reason why there is no answer.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }

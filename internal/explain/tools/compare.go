@@ -13,7 +13,7 @@ const (
 	mostSeconds  = 20 // a viewer's server has 30 s for its answer
 )
 
-// Compare says how regions do in the next seconds, beside all since the start.
+// Compare returns how regions do in the next seconds, beside all since the start.
 func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	seconds = cmp.Or(seconds, usualSeconds)
 	if seconds < 1 || seconds > mostSeconds {

@@ -39,7 +39,7 @@ func (a API) check(ctx context.Context, document []byte) (checked, error) {
 	return c, nil
 }
 
-// PlanCheck says what a plan would do.
+// PlanCheck returns what a plan would do.
 func PlanCheck(ctx context.Context, api API, document string) (string, error) {
 	c, err := api.check(ctx, []byte(document))
 	if err != nil {

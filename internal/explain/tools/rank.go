@@ -11,7 +11,7 @@ import (
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// Rank says what would help most.
+// Rank returns what would help most.
 func Rank(ctx context.Context, api API, progress string) (string, error) {
 	p, err := api.profileOf(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func Rank(ctx context.Context, api API, progress string) (string, error) {
 	return out.String(), nil
 }
 
-// WhatIf says what would be if one region were faster.
+// WhatIf returns what would be if one region were faster.
 func WhatIf(ctx context.Context, api API, name string) (string, error) {
 	p, err := api.profileOf(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // mostBytes is how long an answer may be: a token of tables has three bytes at least.
 const mostBytes = 4500
 
-// reserve is for the line that says what was left out.
+// reserve is for the line about what was left out.
 const reserve = 120
 
 // A page is an answer that is being written, within its length.
@@ -77,7 +77,7 @@ func (p *page) lines(what, text string) {
 	}
 }
 
-// left says what has no room, once.
+// left notes what has no room, once.
 func (p *page) left(format string, args ...any) {
 	if text := "(" + fmt.Sprintf(format, args...) + ")\n"; p.b.Len()+len(text) <= mostBytes {
 		p.b.WriteString(text)

@@ -7,7 +7,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// Verify says what was foretold of versions before, and what came.
+// Verify returns what was foretold of versions before, and what came.
 func Verify(ctx context.Context, api API) (string, error) {
 	var answer struct {
 		Outcomes []profile.Outcome `json:"outcomes"`

@@ -11,7 +11,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// Explain says why a region is slow.
+// Explain returns why a region is slow.
 func Explain(ctx context.Context, api API, name string) (string, error) {
 	regions, err := api.regions(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (a API) slowest(ctx context.Context, out *page, name string) error {
 	return nil
 }
 
-// Session says what one request did.
+// Session returns what one request did.
 func Session(ctx context.Context, api API, id, name string) (string, error) {
 	if id == "" {
 		query := url.Values{"sort": {"worst"}, "limit": {"1"}}

@@ -52,7 +52,7 @@ type Config struct {
 	// Cause maps an error to its cause: errors of the same cause are logged once. Nil takes the
 	// text of the error, without its digits.
 	Cause func(error) string
-	// Rejected returns how many items an error says were refused in an export that was
+	// Rejected returns how many items an error names as refused in an export that was
 	// otherwise accepted. Nil takes every error as a failed export.
 	Rejected func(error) (items int, ok bool)
 	// Refused reports whether an error is about what was to be exported, and not about the way or
@@ -167,7 +167,7 @@ func (m *Monitor) rejected(err error) (items int, ok bool) {
 	return m.cfg.Rejected(err)
 }
 
-// took takes the outcome of a part of an export, of which err says how much was rejected.
+// took takes the outcome of a part of an export, of which err gives how much was rejected.
 func (m *Monitor) took(ctx context.Context, items int, err error) {
 	n, _ := m.rejected(err)
 	n = min(max(n, 0), items)
@@ -199,7 +199,7 @@ func (m *Monitor) failed(ctx context.Context, items uint64, err error) {
 	m.stats.Failed += items
 	m.stats.FailedExports++
 	if ctx.Err() == context.Canceled {
-		// The caller has cancelled; that says nothing about the endpoint.
+		// The caller has cancelled; that is no fault of the endpoint.
 		m.mu.Unlock()
 		return
 	}

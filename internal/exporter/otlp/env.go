@@ -21,7 +21,7 @@ const (
 	ProtocolHTTPProtobuf Protocol = "http/protobuf"
 )
 
-// A Pipeline is what the environment says about one signal.
+// A Pipeline is what the environment sets for one signal.
 type Pipeline struct {
 	// Enabled reports whether to export.
 	Enabled bool
@@ -43,7 +43,7 @@ func (p Pipeline) isURL() bool {
 	return strings.HasPrefix(p.target, "http://") || strings.HasPrefix(p.target, "https://")
 }
 
-// An Env is what the environment says about the signals.
+// An Env is what the environment sets for the signals.
 type Env struct {
 	// Disabled is set if OTEL_SDK_DISABLED is true. Then no pipeline is enabled.
 	Disabled              bool
@@ -129,7 +129,7 @@ func pipelineFromEnv(s signal) (Pipeline, error) {
 	if errEndpoint != nil {
 		return Pipeline{}, err
 	}
-	if s == profiles || protocol != ProtocolGRPC { // else the SDK reads the variables, and says what is wrong
+	if s == profiles || protocol != ProtocolGRPC { // else the SDK reads the variables, and reports what is wrong
 		_, errTransport := transportFromEnv(s, target)
 		err = errors.Join(err, errTransport)
 	}

@@ -68,7 +68,7 @@ func NewProfileExporter(p Pipeline, r *resource.Resource, logger *slog.Logger) (
 
 // Export converts a profile, see convertProfile, and sends it, unless it has no samples. It tries
 // again while the other side is not ready, and takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most,
-// by default 10 s, or until ctx ends. The monitor says the first failure of a kind, as it does for
+// by default 10 s, or until ctx ends. The monitor logs the first failure of a kind, as it does for
 // the other signals, so the error need not be logged.
 func (e *ProfileExporter) Export(ctx context.Context, p *profile.Profile) error {
 	data, err := convertProfile(p, e.resource)
@@ -108,7 +108,7 @@ func (e *ProfileExporter) send(ctx context.Context, request *colprofilepb.Export
 		return response, err
 	}, backoff.WithMaxElapsedTime(e.timeout))
 	if err != nil {
-		return last // it says more than that there is no time left
+		return last // it is more than that there is no time left
 	}
 	if part := response.GetPartialSuccess(); part.GetRejectedProfiles() > 0 || part.GetErrorMessage() != "" {
 		return partialSuccess{RejectedItems: part.GetRejectedProfiles(), RejectedKind: "profiles", ErrorMessage: part.GetErrorMessage()}

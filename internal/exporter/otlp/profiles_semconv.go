@@ -68,7 +68,7 @@ func scopeAttributes(p *profile.Profile, order []int) []*commonpb.KeyValue {
 	return out
 }
 
-// profileAttributes are what pprof says of a profile as a whole. A recording's own comments are for
+// profileAttributes are what pprof has of a profile as a whole. A recording's own comments are for
 // programs, which attributes must not be.
 func (d *dictionary) profileAttributes(p *profile.Profile) []int32 {
 	var out []int32

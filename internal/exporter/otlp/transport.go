@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// transport is what the environment says about the way to an endpoint.
+// transport is what the environment sets for the way to an endpoint.
 type transport struct {
 	headers map[string]string
 	timeout time.Duration

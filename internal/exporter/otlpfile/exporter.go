@@ -18,7 +18,7 @@ import (
 )
 
 // NewSpanExporter returns an exporter that writes spans to traces.jsonl in the folder, which must
-// exist; it counts and says what fails, and is what [delivery.NewBatcher] takes. A folder that
+// exist; it counts and logs what fails, and is what [delivery.NewBatcher] takes. A folder that
 // cannot be written to, or that another process or exporter writes to, is an error, see [WithWait].
 // A write that fails later is logged once and counted; so is what comes in the second after it,
 // which is not even encoded. Then one is tried again. The owner alone may read the files. Any

@@ -43,7 +43,7 @@ var published struct {
 	is bool
 }
 
-// Publish publishes the resource; nil stands for an empty one. Labeled says that goroutines have
+// Publish publishes the resource; nil stands for an empty one. Labeled is true if goroutines have
 // the labels trace_id and span_id of package runtime/pprof while they are in a sampled span. Any
 // goroutine may call it. The error wraps [ErrNotSupported] or [ErrPublished], or says which step
 // the kernel refused; nothing is left behind then. The attributes must have 64 KiB at most,

@@ -9,7 +9,7 @@
 //	}
 //	defer c.Close()
 //
-// It also says whether goroutines have their trace and span as pprof labels, which is so with
+// It also shows whether goroutines have their trace and span as pprof labels, which is so with
 // stacks.WithSpanLabels.
 //
 // # Who can read it

@@ -126,7 +126,7 @@ func sinceBoot() (uint64, error) {
 	return max(1, uint64(ts.Nano())), nil
 }
 
-// setTime writes when the context was published; 0 says that it is not there. All that was written
+// setTime writes when the context was published; 0 means that it is not there. All that was written
 // before is there for who sees it.
 func (m *mapping) setTime(at uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&m.memory[timeAt])), at)

@@ -184,7 +184,7 @@ func (s *Server) complete() complete {
 	return complete{"complete", map[string]any{"io.modelcontextprotocol/serverInfo": implementation{s.Name, s.Version}}}
 }
 
-// cacheable says for how long a result may be kept, and for whom.
+// cacheable is for how long a result may be kept, and for whom.
 type cacheable struct {
 	TTLMs      int    `json:"ttlMs"`
 	CacheScope string `json:"cacheScope"`

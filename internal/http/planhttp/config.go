@@ -24,7 +24,7 @@ var ErrConfig = errors.New("causal/remote: configuration")
 // DefaultInterval is how often a server is asked.
 const DefaultInterval = 5 * time.Second
 
-// A Config says how a server is reached.
+// A Config is how a server is reached.
 type Config struct {
 	Interval   time.Duration
 	Timeout    time.Duration // 0 for the interval

@@ -190,7 +190,7 @@ func (j *joiner) align() error {
 	return nil
 }
 
-// unknown says why the clocks of processes are not known.
+// unknown returns why the clocks of processes are not known.
 func (j *joiner) unknown(known []bool) error {
 	for q := range known {
 		for p := range known {

@@ -136,8 +136,8 @@ func settleSleeps(s *source) error {
 	return nil
 }
 
-// bubbled makes sure of the field that says whether a goroutine is in a bubble of testing/synctest,
-// whose sleeps take no time.
+// bubbled makes sure of the field that shows whether a goroutine is in a bubble of
+// testing/synctest, whose sleeps take no time.
 func bubbled(s *source) error {
 	_, err := one(s, "field bubble *synctestBubble", func(f *ast.Field) bool {
 		return len(f.Names) == 1 && f.Names[0].Name == "bubble" && types.ExprString(f.Type) == "*synctestBubble"

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A toolchain is what the go command says of itself.
+// A toolchain is what the go command reports of itself.
 type toolchain struct {
 	GOROOT, GOVERSION, GOFLAGS, GOMODCACHE string
 }

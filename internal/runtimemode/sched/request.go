@@ -52,8 +52,8 @@ func Open(exempt bool) Request { return Request{runtimeOpen(exempt, int64(reuseA
 func (r Request) Close() (spent time.Duration) { return time.Duration(runtimeClose(r.id)) }
 
 // Join has the calling goroutine work for the request, and returns the one that it worked for
-// before. Known says that the request came from this process, so that what the goroutine has waited
-// for it is paid.
+// before. Known is true if the request came from this process, so that what the goroutine has
+// waited for it is paid.
 func (r Request) Join(known bool) (before Request) { return Request{runtimeJoin(r.id, known)} }
 
 // Arrive pays what the calling goroutine owes for what it has waited for before it joined the

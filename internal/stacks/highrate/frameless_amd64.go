@@ -19,7 +19,7 @@ const (
 	maxCheck = 64
 )
 
-// returnWord says which word at the top of the stack is the return address of the function that is
+// returnWord finds which word at the top of the stack is the return address of the function that is
 // at pc, if there it has no frame of its own: it may never have one, since it calls nothing, not
 // have set it up yet, or have given it up. Then the frame pointer is the caller's, and leads past
 // the place of the call. It returns noWord where the frame pointer is the function's.

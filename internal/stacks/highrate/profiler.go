@@ -12,7 +12,7 @@ import (
 	"github.com/otelprof/otelprof/spans/stacks"
 )
 
-// ErrNotSupported says that this system has no perf events.
+// ErrNotSupported is for a system without perf events.
 var ErrNotSupported = perf.ErrNotSupported
 
 // period is the CPU time that a sample stands for.

@@ -44,7 +44,7 @@ func providerOf(tr trace.Tracer) (provider reflect.Value, ok bool) {
 	return p, isSet(p, "sampler") && isSet(p, "idGenerator")
 }
 
-// countsOf returns the field of the SDK's tracer that says whether the SDK counts the tracer's
+// countsOf returns the field of the SDK's tracer that shows whether the SDK counts the tracer's
 // spans in metrics of its own.
 func countsOf(tracer reflect.Value) (counts reflect.Value, ok bool) {
 	inst := tracer.FieldByName("inst")

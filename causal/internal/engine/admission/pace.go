@@ -8,7 +8,7 @@ import (
 // paceOver is the time over which a run's pace is taken.
 const paceOver = 10 * time.Second
 
-// A Pace tells how fast a run spends its budget. Of the run's goroutine, but for duty.
+// A Pace is how fast a run spends its budget. Of the run's goroutine, but for duty.
 type Pace struct {
 	Spent []spending // one each second
 	duty  atomic.Pointer[float64]

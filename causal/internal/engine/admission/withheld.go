@@ -37,8 +37,8 @@ func (w Withheld) ByName() map[string]uint64 {
 // MaxWithheld is the share of delays that may be withheld before an experiment is thrown away.
 const MaxWithheld = 0.01
 
-// Spoils says why an experiment is thrown away in which so many delays were inserted, "" if it is
-// not.
+// Spoils returns why an experiment is thrown away in which so many delays were inserted, "" if it
+// is not.
 func (w Withheld) Spoils(inserted int64) string {
 	bad := w.Distorting()
 	all := bad + uint64(max(0, inserted))

@@ -2,7 +2,7 @@ package breaker
 
 import "math"
 
-// An alarm tells, looked at all the time, when events of a kind come more often than they should:
+// An alarm notes, looked at all the time, when events of a kind come more often than they should:
 // more than a share p of all. It is an e-detector, Shin, Ramdas and Rinaldo, E-detectors: a
 // nonparametric framework for sequential change detection, 2024, of the Shiryaev-Roberts kind: each
 // second bets anew on a change that begins with it, and the stakes of all bets are added up. As

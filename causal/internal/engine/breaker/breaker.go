@@ -161,7 +161,7 @@ func (b *Breaker) learn(now time.Time, r reading) {
 	b.last = b.tally()
 }
 
-// Enter tells in which phase the program is from now on.
+// Enter sets the phase that the program is in from now on.
 func (b *Breaker) Enter(now time.Time, p Phase) {
 	if !b.Learned() {
 		return

@@ -125,13 +125,13 @@ func Coverages(iterations []*Iteration) []float64 {
 // iteration gives several.
 const leastCoverages = 3
 
-// Coverages beyond these are told, or there is no number.
+// Coverages beyond these have a note, or there is no number.
 const (
 	littleCoverage = 0.8
 	mostCoverage   = 1.1
 )
 
-// CoverageNote tells where a part of the picture is not enlarged.
+// CoverageNote returns where a part of the picture is not enlarged.
 func CoverageNote(progress string, coverages []float64) string {
 	if len(coverages) < leastCoverages {
 		return ""
@@ -142,7 +142,7 @@ func CoverageNote(progress string, coverages []float64) string {
 	return ""
 }
 
-// Overstretched says why there is no number where the period grows by more than the spans were
+// Overstretched returns why there is no number where the period grows by more than the spans were
 // stretched. Waits of spans are stretched then that would grow by themselves: for other goroutines,
 // or for a processor. A short span that has lost its processor for a turn of the others is
 // stretched by a part of that turn, which is more than all that it computes; and waits outside of

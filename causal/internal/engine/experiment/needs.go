@@ -26,7 +26,7 @@ func SlowdownArms(regions int, levels []float64, zeroWeight float64, samples fun
 
 // needsMore reports whether a region is worth more time: it is until, for each progress point and
 // metric, it is surely next to nothing even at a half, or known to within half a point at 10 %, or
-// that takes too long. Both are told by confidence sequences, which may be looked at after each
+// that takes too long. Both are known by confidence sequences, which may be looked at after each
 // experiment.
 func needsMore(region int, levels []float64, samples func(Arm) [][]float64) bool {
 	small, large := samples(Arm{levels[0], region}), samples(Arm{levels[len(levels)-1], region})

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// build builds a package at the old commit and as it is here, and says what that is.
+// build builds a package at the old commit and as it is here, and returns what that is.
 func (o *options) build(ctx context.Context, pkg, dir string) (base, here, what string, err error) {
 	ref := o.ref
 	if ref == "" {

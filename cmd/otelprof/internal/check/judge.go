@@ -120,7 +120,7 @@ func judgedBy(rules []rule, cells []cell) (n int) {
 	return n
 }
 
-// apply holds all rows against a condition. One that is about no row cannot fail, and says so.
+// apply holds all rows against a condition. One that is about no row cannot fail, and is marked so.
 func (r *report) apply(of rule) {
 	found := false
 	for _, row := range r.Rows {

@@ -218,7 +218,7 @@ func (s sample) add(r *spans.RegionStats, took time.Duration) {
 	}
 }
 
-// A tail keeps the end of what a program says. It is no [io.ReaderFrom], which would keep all.
+// A tail keeps the end of what a program writes. It is no [io.ReaderFrom], which would keep all.
 type tail struct{ kept []byte }
 
 const mostSaid = 4 << 10

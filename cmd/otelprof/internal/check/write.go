@@ -70,7 +70,7 @@ func writeText(w io.Writer, r report) error {
 	return err
 }
 
-// outcome says what the exit status means.
+// outcome returns what the exit status means.
 func (r report) outcome() (lines []string) {
 	for _, f := range r.Failed {
 		lines = append(lines, fmt.Sprintf("FAIL: %s: %s", f.Rule, f.Row.change()))

@@ -53,7 +53,7 @@ func FetchProfile(c *http.Client, address string, timeout time.Duration) (profil
 const mostReason = 4 << 10
 
 // Ask sends a request without a body, and returns an answer of status 200, whose body the caller
-// closes. Any other answer is an error, with the reason in it; timeout is what an error says of the
+// closes. Any other answer is an error, with the reason in it; timeout is what an error has of the
 // time that ctx or c allow.
 func Ask(ctx context.Context, c *http.Client, method string, u *url.URL, timeout time.Duration) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, u.String(), http.NoBody)
@@ -69,7 +69,7 @@ func Ask(ctx context.Context, c *http.Client, method string, u *url.URL, timeout
 		return response, nil
 	}
 	defer response.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(response.Body, mostReason)) // the status says enough
+	said, _ := io.ReadAll(io.LimitReader(response.Body, mostReason)) // the status is enough
 	return nil, fmt.Errorf("answer %s: must be 200: %s", response.Status, Reason(said))
 }
 
@@ -82,7 +82,7 @@ func Reason(answer []byte) string {
 	return strings.TrimSpace(string(answer[:min(len(answer), mostReason)]))
 }
 
-// NoAnswer is [TooSlow] of a viewer: where there is no connection, it says what that takes.
+// NoAnswer is [TooSlow] of a viewer: where there is no connection, it names what that takes.
 func NoAnswer(err error, timeout time.Duration) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return fmt.Errorf("%w: the program must run, and serve the page there by OTELPROF_VIEWER", WithoutPath(err))
@@ -90,7 +90,7 @@ func NoAnswer(err error, timeout time.Duration) error {
 	return TooSlow(err, timeout)
 }
 
-// TooSlow says in plain words that the time was over.
+// TooSlow is the error where the time was over, in plain words.
 func TooSlow(err error, timeout time.Duration) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %v: %w", timeout, context.DeadlineExceeded)
@@ -98,7 +98,7 @@ func TooSlow(err error, timeout time.Duration) error {
 	return WithoutPath(err)
 }
 
-// WithoutPath takes out the name of what was opened, which the caller says.
+// WithoutPath takes out the name of what was opened, which the caller adds.
 func WithoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -149,7 +149,7 @@ func Names(args []string) (names []string) {
 	return names
 }
 
-// WarnOfRepeats says which names are given more than once: what is pooled counts each twice.
+// WarnOfRepeats writes the names that are given more than once: what is pooled counts each twice.
 func WarnOfRepeats(w io.Writer, names []string) {
 	times := map[string]int{}
 	for _, name := range names {
@@ -159,7 +159,7 @@ func WarnOfRepeats(w io.Writer, names []string) {
 	}
 }
 
-// ReadFile has a file, or in for "-", read. Its errors leave out the name, which the caller says.
+// ReadFile has a file, or in for "-", read. Its errors leave out the name, which the caller adds.
 func ReadFile[T any](name string, in io.Reader, read func(io.Reader) (T, error)) (v T, err error) {
 	if name != "-" {
 		f, err := os.Open(name)

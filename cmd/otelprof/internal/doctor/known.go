@@ -30,7 +30,7 @@ type KnownCount struct {
 	// Least and Most are what is expected on any CPU.
 	Least float64 `json:"least"`
 	Most  float64 `json:"most"`
-	// Detail says why there is no count; empty where there is one.
+	// Detail is why there is no count; empty where there is one.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -39,8 +39,8 @@ type KnownCount struct {
 // memory that no prefetcher does. It takes up to a second or two of one processor and up to 256 MiB
 // of memory. The error wraps [ErrNotSupported] or [ErrPermission] where nothing can be counted.
 //
-// A count that is as expected says that counter and reading are to be trusted on this machine. One
-// that is off says that they are not, or, of the caches, that the event means something else on
+// A count that is as expected shows that counter and reading are to be trusted on this machine. One
+// that is off shows that they are not, or, of the caches, that the event means something else on
 // this CPU.
 func CheckCounters() ([]KnownCount, error) {
 	runtime.LockOSThread()

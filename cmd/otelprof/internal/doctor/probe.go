@@ -55,7 +55,7 @@ func (f finding) foreign(r *Report) {
 	}
 }
 
-// reason says why there are no hardware counters: what no permission can change comes first.
+// reason returns why there are no hardware counters: what no permission can change comes first.
 func (f finding) reason(r *Report) string {
 	missing := func(name string) bool { c, _ := r.Check(name); return c.Status == StatusMissing }
 	switch {

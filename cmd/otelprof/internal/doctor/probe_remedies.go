@@ -121,7 +121,7 @@ func (f finding) virtualPMU() []Remedy {
 	return nil
 }
 
-// explainPage says why a counter that counts cannot be read in user space.
+// explainPage adds why a counter that counts cannot be read in user space.
 func (f finding) explainPage(c *Check) {
 	for _, p := range f.PMUs {
 		if p.RDPMC != nil && *p.RDPMC == 0 {

@@ -2,7 +2,7 @@ package doctor
 
 import "github.com/otelprof/otelprof/pmuattrs"
 
-// A Report says what this process can measure about single spans on this machine, and what grants
+// A Report is what this process can measure about single spans on this machine, and what grants
 // the rest. Its JSON, with the names that the fields have here, is stable: fields are added, not
 // renamed. See [Probe].
 type Report struct {
@@ -21,16 +21,16 @@ type Report struct {
 	Machine Machine `json:"machine"`
 }
 
-// SourceNone in a [Report] says that spans can have no counters.
+// SourceNone in a [Report] means that spans can have no counters.
 const SourceNone pmuattrs.Source = "none"
 
 // A Check is one thing that works, or does not.
 type Check struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
-	// Detail says in a line what was found.
+	// Detail is what was found, in a line.
 	Detail string `json:"detail"`
-	// Remedies grant what is missing, the smallest grant first. One is enough unless a note says
+	// Remedies grant what is missing, the smallest grant first. One is enough unless a note has
 	// otherwise.
 	Remedies []Remedy `json:"remedies,omitempty"`
 }
@@ -55,16 +55,16 @@ type Remedy struct {
 	Where string `json:"where"`
 	// Grant is the command, flag or field, to be used as it is.
 	Grant string `json:"grant"`
-	// Note says what else there is to know; it may be empty.
+	// Note is what else there is to know; it may be empty.
 	Note string `json:"note,omitempty"`
 }
 
-// A Machine is what the kernel says. Null, in JSON, stands for what it does not say.
+// A Machine is what the kernel reports. Null, in JSON, stands for what it does not.
 type Machine struct {
 	OS              string  `json:"os"`
 	Arch            string  `json:"arch"`
 	Kernel          string  `json:"kernel"`
-	Virtual         bool    `json:"virtual"`   // a hypervisor says that it is there
+	Virtual         bool    `json:"virtual"`   // a hypervisor shows that it is there
 	Product         string  `json:"product"`   // maker and model of the machine, often empty
 	Container       string  `json:"container"` // kubernetes, podman, docker or container; empty where nothing hints at one
 	UserNamespace   bool    `json:"user_namespace"`

@@ -39,7 +39,7 @@ type reader struct {
 	call  *command.Call
 	tag   string // of the intervals that are taken, "*" for all
 	scale float64
-	// each says that the intervals of a file are wanted one by one. Otherwise they are added up
+	// each is true if the intervals of a file are wanted one by one. Otherwise they are added up
 	// where they take an eighth of the most bytes that all histograms may take, of which so many
 	// are held.
 	each       bool

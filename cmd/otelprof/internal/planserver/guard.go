@@ -117,7 +117,7 @@ func (s *Server) onlyReads(r *http.Request) bool {
 	case r.Method == http.MethodGet, r.Method == http.MethodHead, r.URL.Path == opampPath:
 		return true
 	case r.Method == http.MethodPut && s.fixed != "":
-		return true // and the answer says where the plan comes from
+		return true // and the answer shows where the plan comes from
 	}
 	// Else a plan from elsewhere could not be stopped.
 	return r.Method == http.MethodDelete && !s.pushable()

@@ -27,7 +27,7 @@ const (
 	HowOpAMPHTTP How = "opamp-http"
 )
 
-// Status is what an instance says about the plan that it was given.
+// Status is what an instance reports about the plan that it was given.
 type Status string
 
 // The statuses, those of OpAMP. An instance that has not reported one yet, or polls over HTTP

@@ -169,7 +169,7 @@ func (s *Server) offerTo(a *agent) *protobufs.AgentRemoteConfig {
 	return &protobufs.AgentRemoteConfig{Config: &protobufs.AgentConfigMap{ConfigMap: files}, ConfigHash: o.hash[:]}
 }
 
-// report takes over what a message says; parts that are missing are as they were. It returns
+// report takes over what a message has; parts that are missing are as they were. It returns
 // whether the plan's status has changed, and whether nothing is missing that was never heard.
 func (i *instance) report(m *protobufs.AgentToServer) (changed, complete bool) {
 	i.accepts = m.GetCapabilities()&uint64(protobufs.AgentCapabilities_AgentCapabilities_AcceptsRemoteConfig) != 0

@@ -127,7 +127,7 @@ func cozProfile(curves map[cozCurve]cozPeriods) (profile.Profile, bool) {
 	return p, len(p.Curves) > 0
 }
 
-// cozEffect is what one experiment says, which has no scatter.
+// cozEffect is the outcome of one experiment, which has no scatter.
 func cozEffect(key cozCurve, base, speedup, period float64) profile.Curve {
 	reduction := 1 - period/base
 	return profile.Curve{

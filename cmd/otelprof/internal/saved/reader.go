@@ -217,7 +217,7 @@ func (r *Reader) read(at *FileReport, from io.Reader) error {
 	}
 }
 
-// readJSON takes every object by its first key that says what it is.
+// readJSON takes every object by its first key that shows what it is.
 func (r *Reader) readJSON(at *FileReport, in io.Reader) error {
 	docs := newDocuments(in)
 	for {
@@ -253,7 +253,7 @@ func (r *Reader) readJSON(at *FileReport, in io.Reader) error {
 	}
 }
 
-// kindOf returns the first key of an object that says what it is, "" if there is none.
+// kindOf returns the first key of an object that shows what it is, "" if there is none.
 func kindOf(text []byte) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if _, err := d.Token(); err != nil {
@@ -280,7 +280,7 @@ func kindOf(text []byte) string {
 	return ""
 }
 
-// damaged says where in the object the JSON ends to be any, if it does.
+// damaged finds where in the object the JSON ends to be any, if it does.
 func (d document) damaged(err error) *Problem {
 	var all json.RawMessage
 	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(d.text, &all)); ok {

@@ -81,7 +81,7 @@ func (r *regions) stats() map[regionKey]spans.RegionStats {
 	return all
 }
 
-// shownScope is the scope's name. If there are several services it says whose it is.
+// shownScope is the scope's name. If there are several services it has whose it is.
 func (k regionKey) shownScope(several bool) string {
 	if !several || k.service == "" {
 		return k.scope

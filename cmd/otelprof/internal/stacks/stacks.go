@@ -227,7 +227,7 @@ func (v stacksView) writeText(w io.Writer) error {
 	return nil
 }
 
-// of says of which process the recording is.
+// of returns of which process the recording is.
 func (v stacksView) of() string {
 	if of := v.Origin.String(); of != "" {
 		return " of " + of

@@ -18,7 +18,7 @@ import (
 	"github.com/otelprof/otelprof/viewer"
 )
 
-// savedData is what files hold: what the reader makes of them, and what an execution trace says.
+// savedData is what files hold: what the reader makes of them, and what an execution trace has.
 type savedData struct {
 	*saved.Data
 	schedule     *schedule.Report
@@ -133,7 +133,7 @@ func regionsOf(report *schedule.Report) []spans.RegionStats {
 	return out
 }
 
-// writeSaved says what was read, and what could not be.
+// writeSaved writes what was read, and what could not be.
 func writeSaved(w io.Writer, d savedData, run, scheduleFile string, took time.Duration) {
 	files := len(d.Files)
 	for _, f := range d.Files {

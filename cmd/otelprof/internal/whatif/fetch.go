@@ -33,7 +33,7 @@ const (
 
 // ask reads the profile of a viewer. A program that has no number yet is asked to record, or, if
 // that takes a token that is not there, it records of its own accord once a page or command asks;
-// both may take as long as wait says.
+// both may take as long as wait.
 func (w *whatif) ask(ctx context.Context, address string) (profile.Profile, error) {
 	if err := w.checkTimes(); err != nil {
 		return profile.Profile{}, err
@@ -133,7 +133,7 @@ func viewerURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// post asks a viewer for a recording as long as -record says.
+// post asks a viewer for a recording as long as -record.
 func (w *whatif) post(ctx context.Context, address, path string, query url.Values, limit int64) (planhttp.Answer, error) {
 	u, err := viewerURL(address)
 	if err != nil {

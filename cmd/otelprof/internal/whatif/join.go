@@ -48,7 +48,7 @@ func (w *whatif) leave(name string, why error) {
 	}
 }
 
-// clocksOf says how the clocks of joined recordings differ, raw and as they are mapped.
+// clocksOf returns how the clocks of joined recordings differ, raw and as they are mapped.
 func clocksOf(rec *trace.Recording) (notes []string) {
 	for i, p := range rec.Processes {
 		if i == 0 {
@@ -65,7 +65,8 @@ func clocksOf(rec *trace.Recording) (notes []string) {
 	return notes
 }
 
-// sharedBy says which regions have spans in several of the joined processes: they are one region.
+// sharedBy returns which regions have spans in several of the joined processes: they are one
+// region.
 func sharedBy(rec *trace.Recording) (notes []string) {
 	homes := rec.Homes()
 	if homes == nil {

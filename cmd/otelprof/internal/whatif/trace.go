@@ -141,7 +141,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 	return p, w.unanswered(p, answerable, waited)
 }
 
-// unanswered says why a profile has no answer to what was asked, nil where it has. The names are
+// unanswered returns why a profile has no answer to what was asked, nil where it has. The names are
 // those of progress points that have visits enough, and of where goroutines waited.
 func (w *whatif) unanswered(p profile.Profile, answerable, waited []string) error {
 	if w.progress != "" && !w.answered(p) {
@@ -157,7 +157,7 @@ func (w *whatif) unanswered(p profile.Profile, answerable, waited []string) erro
 	return nil
 }
 
-// answered reports whether a profile says anything of the progress point that was asked about.
+// answered reports whether a profile has anything of the progress point that was asked about.
 func (w *whatif) answered(p profile.Profile) bool {
 	return slices.ContainsFunc(p.Curves, func(c profile.Curve) bool { return c.Progress == w.progress }) ||
 		slices.ContainsFunc(p.Changes, func(c profile.Change) bool { return c.Progress == w.progress })
