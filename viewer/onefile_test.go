@@ -90,15 +90,19 @@ func TestOneFileOffersWhatItHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`data-schedule="true"`, `"regions/schedule\na\nshop\n\n":{"taken"`, `data-fleet="false"`} {
+	for _, want := range []string{`data-schedule="true"`, `"regions/schedule\na\nshop\n\n":{"taken"`, `data-fleet="false"`, `data-goroutines="false"`} {
 		if a := ask(t, h, "GET", "/page.html", ""); !strings.Contains(a.body, want) {
 			t.Errorf("the page of saved data lacks %q", want)
 		}
 	}
 	h = testHandler(t, nil)
 	h.schedule = savedSchedule{src.Saved.Schedule}
-	if a := ask(t, h, "GET", "/page.html", ""); !strings.Contains(a.body, `data-schedule="false"`) || strings.Contains(a.body, `"regions/schedule`) {
+	a := ask(t, h, "GET", "/page.html", "")
+	if !strings.Contains(a.body, `data-schedule="false"`) || strings.Contains(a.body, `"regions/schedule`) {
 		t.Error("the page of a process has a schedule")
+	}
+	if !strings.Contains(a.body, `data-goroutines="true"`) || !strings.Contains(a.body, `"goroutines":{"at"`) {
+		t.Error("the page of a process lacks its goroutines")
 	}
 }
 

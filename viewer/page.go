@@ -29,6 +29,8 @@ type pageData struct {
 	Service string
 	Causal  bool
 	Stacks  bool
+	// Goroutines reports whether there is a look at all of them.
+	Goroutines bool
 	// Fleet reports whether there is a Prometheus of all instances.
 	Fleet bool
 	// Schedule reports whether there is a recorder.
@@ -51,7 +53,7 @@ func (h *Handler) render(change func(*pageData)) ([]byte, error) {
 	var b bytes.Buffer
 	data := pageData{
 		Service: h.service, Causal: h.causal != nil, Stacks: h.stacks != nil, Schedule: h.schedule != nil, Fleet: h.config.fleet != nil,
-		Saved: h.saved, Runs: len(h.runs) > 1,
+		Saved: h.saved, Goroutines: !h.saved, Runs: len(h.runs) > 1,
 	}
 	change(&data)
 	if err := t.Execute(&b, data); err != nil {

@@ -3,7 +3,7 @@
 const intervalMs = 2000;
 const timeoutMs = 8000;
 
-/** ApiError is an answer that tells what was wrong; other errors mean there was none. */
+/** ApiError is a refusal; other errors mean that there was no answer. */
 export class ApiError extends Error {
   constructor(status, message, details) {
     super(message);

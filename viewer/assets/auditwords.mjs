@@ -20,7 +20,7 @@ export function whoText(e) {
   return e.plan_reason ? `${who} (${e.plan_reason})` : who;
 }
 
-/** isBad tells the events that call for an operator. */
+/** isBad is true of events that call for an operator. */
 export const isBad = (e) => ["rejected", "panicked", "aborted"].includes(e.kind);
 
 /** newestFirst is the audit as it is shown. */

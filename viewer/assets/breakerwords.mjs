@@ -33,5 +33,5 @@ export function endOf(plan, { state, since, allowed }) {
   return Math.min(Date.parse(plan.expires_at), ["running", "waiting"].includes(state) && most > 0 ? most : Infinity);
 }
 
-/** levelOf tells a gauge that is full, or nearly. */
+/** levelOf is of a gauge that is full, or nearly. */
 export const levelOf = (part) => (part > 1 ? "over" : part >= 0.8 ? "high" : "");

@@ -13,7 +13,7 @@ export const interval = (p) => `${change(p.lo).replace(" %", "")}\u00a0… ${cha
 /** numberText writes a change with its interval, of loose bounds the interval alone. */
 export const numberText = (p) => (p.loose ? interval(p) : `${change(p.change)} (${interval(p)})`);
 
-/** baseText tells what the metric is with nothing changed. */
+/** baseText is the metric with nothing changed. */
 export function baseText(q) {
   if (!(q.baseNs > 0)) return "";
   if (!isThroughput(q.metric)) return `now ${duration(q.baseNs)}`;

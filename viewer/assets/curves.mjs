@@ -13,7 +13,7 @@ const ranks = { helps: 0, mixed: 1, unclear: 2, little: 2, none: 2, hurts: 3, wi
 /** rankOf orders verdicts, the best first; anything else comes last. */
 export const rankOf = (verdict) => ranks[verdict] ?? 5;
 
-/** isThroughput tells a metric for which more is better from a latency. */
+/** isThroughput is true of a metric for which more is better. */
 export const isThroughput = (metric) => (metric || "throughput") === "throughput";
 
 /** changeOf turns a reduction into the change of the metric: throughput rises, latency falls; null beyond all bounds. */
@@ -49,7 +49,7 @@ export function questionsOf(profile) {
   const points = new Set(all.map((q) => q.progress));
   for (const q of all) {
     q.curves.sort((a, b) => modeNames.indexOf(a.mode) - modeNames.indexOf(b.mode));
-    // An experiment that has decided nothing so far does not hide what recordings tell, and its bounds not a number that it confirms.
+    // An experiment that has decided nothing so far does not hide what recordings show, and its bounds not a number that it confirms.
     q.answer = q.curves.find((c) => c.confirmed) ?? q.curves.find((c) => decided(c.verdict)) ?? q.curves.find((c) => c.verdict !== "withheld") ?? q.curves[0];
     q.disagree = q.curves.some((c) => c.disagrees.length > 0);
     q.isPoint = points.has(q.name);

@@ -96,7 +96,7 @@ export function swap(holder, ...children) {
   if (focused !== null) inside("a, button, summary, pre").find((el) => named(el) === focused)?.focus({ preventScroll: true });
 }
 
-/** isSaved tells that what is shown is over, and does not change. */
+/** isSaved: what is shown is over, and does not change. */
 export const isSaved = () => document.body.dataset.saved === "true";
 
 /** button makes a button of type "button". */

@@ -1,6 +1,6 @@
 // The view of all goroutines of one moment, merged by what they wait for: the first thing to look at in a hang.
 
-import { ApiError, request } from "./api.mjs";
+import { ApiError, isFile, request } from "./api.mjs";
 import { button, empty, h, setText, swap } from "./dom.mjs";
 import { build } from "./flame.mjs";
 import { flameGraph } from "./flamegraph.mjs";
@@ -23,10 +23,10 @@ export function goroutinesView(context) {
   const table = h("table", { class: "reasons" }, h("caption", { class: "visually-hidden" }, "What goroutines wait for, those of most first"),
     h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Wait reason"),
       ["Goroutines", "Share"].map((t) => h("th", { scope: "col", class: "number" }, t)))), reasons);
-  const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, flame.search, again, flame.out, flame.found), lead,
+  const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, flame.search, !isFile() && again, flame.out, flame.found), lead,
     h("div", { class: "scroll", tabindex: "0" }, table), flame.graph, flame.facts,
     h("p", { class: "note" }, thin, "The outermost calls are on top, and a box is as wide as the number of goroutines in it. The reason is inferred from "
-      + "the calls; the program runs on meanwhile. ", h("a", { href: "api/v1/goroutines" }, "As text")));
+      + "the calls; the program runs on meanwhile. ", !isFile() && h("a", { href: "api/v1/goroutines" }, "As text")));
   const gone = empty("No goroutines here", "This is saved data. A program that runs shows where its goroutines are.");
   gone.hidden = true;
   const el = h("section", { "aria-label": "All goroutines" }, h("h1", { class: "flame-title" }, "All goroutines", h("span", { class: "muted" }, " by what they wait for")),

@@ -123,7 +123,7 @@ export function overviewView(context) {
       h("td", { class: "text" }, h("span", { class: "why-text" }, `${signs[c.verdict]} ${briefly(c.verdict)}`)))))));
   }
 
-  /** explain leads to what tells why a region is slow. */
+  /** explain leads to why a region is slow. */
   function explain(best, goal) {
     const region = best?.region;
     next.hidden = !region;

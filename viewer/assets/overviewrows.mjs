@@ -81,7 +81,7 @@ const verdictAt = (curve, point) => (weak.includes(curve.verdict) ? curve.verdic
 /** numbersAt returns [mode, point] for each mode that has a number at the same speed-up. */
 const numbersAt = (question, { speedup }) => question.curves.flatMap((c) => measured(c).filter((p) => p.speedup === speedup).map((p) => [c.mode, p]));
 
-/** isNothing tells whether one mode is sure that the effect is next to nothing, and no other contradicts it. */
+/** isNothing: one mode is sure that the effect is next to nothing, and no other contradicts it. */
 const isNothing = (question, point) => !question.disagree
   && numbersAt(question, point).some(([, p]) => p.verdict === "none" || p.verdict === "little");
 
@@ -161,10 +161,7 @@ function noneIsSure(known, goal) {
 /** rangeText writes "change the throughput of POST /orders by −2 to 31 %". */
 const rangeText = (p, goal) => `change the ${goalText(goal)} by ${points(p.lo)} to ${points(p.hi)}${p.hi === null ? "" : " %"}`;
 
-/**
- * effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", "lower latency p99 of search by 20 % (18 to 22)",
- * or, of a program built by go build where bounds lie apart, "… by between 18 and 31 %; an experiment or a build by otelprof narrows this".
- */
+/** effectText writes "raise the throughput of POST /orders by 31 % (28 to 34)", or, where bounds lie apart, "… by between 18 and 31 %; …". */
 function effectText(p, goal, inferred) {
   const up = isThroughput(goal.metric);
   const [by, lo, hi] = up ? [p.change, p.lo, p.hi] : [-p.change, -p.hi, -p.lo];

@@ -28,7 +28,7 @@ export function statusBar(context) {
   const sign = h("span", { class: "state" });
   const reason = h("span", { class: "reason" });
   const stop = button("Stop all experiments", { class: "stop", onclick: () => send("DELETE") });
-  const answer = h("p", { class: "note", role: "status" });
+  const answer = h("p", { class: "note", role: "status", tabindex: "-1" });
   const token = h("input", { type: "password", autocomplete: "off", "aria-label": "Token", placeholder: "Token of the viewer" });
   token.value = sessionStorage.getItem(tokenKey) ?? "";
   let wanted = () => send("DELETE");
@@ -60,7 +60,8 @@ export function statusBar(context) {
       ask.hidden = true;
       if (method === "PUT") editor.el.open = false;
       render(now, profile); // at once, and not with the next look
-      setText(answer, method === "PUT" ? "The plan was accepted." : "");
+      setText(answer, method === "PUT" ? "The plan was accepted." : "Stopped.");
+      answer.focus(); // its button is gone
       context.refresh();
     } catch (err) {
       const wantsToken = err instanceof ApiError && err.status === 401;

@@ -1,4 +1,4 @@
-// The form for a plan, which tells what it would do as one types.
+// The form for a plan, with what it would do as one types.
 
 import { ApiError, request } from "./api.mjs";
 import { writing } from "./auditwords.mjs";
@@ -90,7 +90,7 @@ export function planEditor(apply) {
   return {
     el,
     sendOff,
-    /** offer tells how to write a plan for this program, and whether this page may send it. */
+    /** offer shows how to write a plan for this program, and whether this page may send it. */
     offer(make, { enabled, replaceable }) {
       draft = make;
       takes = replaceable;

@@ -38,7 +38,7 @@ export function stacksView(context) {
     rate && rate.said, regions, notice, flame.graph, flame.facts, summary, links);
   const el = h("section", { "aria-label": "Call stacks" },
     h("h1", { class: "flame-title" }, whole ? "Process" : region || "\"\"", h("span", { class: "muted" }, " CPU call stacks")), content, none, off,
-    !isSaved() && h("p", { class: "note" }, "Does it hang? ", h("a", { href: "#/goroutines" }, "Where all goroutines are now"), ", by what they wait for."));
+    document.body.dataset.goroutines === "true" && h("p", { class: "note" }, "Does it hang? ", h("a", { href: "#/goroutines" }, `Where all goroutines ${isFile() ? "were" : "are now"}`), ", by what they wait for."));
   content.hidden = none.hidden = off.hidden = true;
 
   function path() {
