@@ -17,6 +17,14 @@ type cell struct {
 // beyond is by how much an interval misses the truth, in points.
 func (c cell) beyond() float64 { return max(c.from-c.points, c.points-c.to, 0) }
 
+func (c cell) String() string {
+	s := fmt.Sprintf("missed %s %s speedup=%.2f actual=%.2f actual_lo=%.2f actual_hi=%.2f", c.program, c.region, c.speedup, c.points, c.lo, c.hi)
+	if !c.given {
+		return s + " withheld"
+	}
+	return s + fmt.Sprintf(" predicted=%.2f lo=%.2f hi=%.2f", c.predicted, c.from, c.to)
+}
+
 // A summary is what answers amount to.
 type summary struct {
 	coverage, meanAbsError, medianWidth float64

@@ -15,6 +15,8 @@
 //	sure_and_wrong   answers that miss the truth by more than 3 points
 //	withheld         answers without a number
 //	programs         in which answers differ
+//
+// With -missed it prints the answers with all rules that miss, too.
 package main
 
 import (
@@ -46,6 +48,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("ablation", flag.ContinueOnError)
 	only := flags.String("rules", "", "only rules whose names match this `regexp`")
 	programs := flags.String("only", "", "only programs whose names match this `regexp`")
+	missed := flags.Bool("missed", false, "print the answers of all rules that miss what is true")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -71,6 +74,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	base := summarize(all)
 	fmt.Fprintf(stdout, "ablation rule=none programs=%d %v\n# %v\n", len(corpus), base, time.Since(began).Round(time.Second))
+	for _, c := range all {
+		if *missed && (!c.given || c.beyond() > 0) {
+			fmt.Fprintln(stdout, c)
+		}
+	}
 	for _, rule := range replay.Rules() {
 		if !rules.MatchString(rule.Name) {
 			continue
