@@ -43,6 +43,7 @@ var doubts = []trace.Rule[func(doubtable)]{
 			x.w.refused = doubt.Refused(x.p)
 		}
 	}},
+	{Name: "load_balancing", Doc: "clients choose among servers by their load", Find: func(x doubtable) { x.w.balanced = doubt.Balanced(x.p) }},
 	{Name: "timers_of_unknown_origin", Doc: "goroutines wait for what timers call that others have set", Find: func(x doubtable) { x.w.undecided = cond.AddUncalled(x.p, x.w.undecided) }},
 	{Name: "pauses", Doc: "requests are longer by pauses", Find: func(x doubtable) { x.w.paused = doubt.Pauses(x.p) }},
 	{Name: "batch_sizes", Doc: "time decides how large batches are", Find: func(x doubtable) { x.w.batched = doubt.Batched(x.p) }},

@@ -24,7 +24,7 @@ import (
 // The rule: the first goroutine that waits sets the timer, which is always set for as long; a call
 // is for all that have come until then. It is taken if 95 % of delays and waits are so (gathers).
 // Otherwise a function that is called at even intervals is a ticker's, and comes when it is due;
-// any other has the waits reported as of unknown origin (uncalled, AddUncalled). That a goroutine
+// any other has the waits reported as of unknown origin (noteUncalled). That a goroutine
 // which does not wait sets the timer is such a case.
 //
 // TestCalledLater holds the rule, with a flush that takes longer for more clients, and the doubt
@@ -70,7 +70,11 @@ func gatherings(b *model.Builder, all []model.Handover, edits Edits) {
 		by[a.Waker.List] = append(by[a.Waker.List], a)
 		waits[of[p.SiteOf(a.Waiter)]]++
 	}
-	for _, group := range calledLists(p) {
+	unknown := map[int32]bool{}
+	for _, group := range listsByBegin(p, func(l *model.List) bool { return l.Timed && !l.Called }) {
+		markUncalled(p, group, by, unknown)
+	}
+	for _, group := range listsByBegin(p, func(l *model.List) bool { return l.Called }) {
 		answers := map[int32]int{} // by site
 		for _, l := range group {
 			for _, a := range by[l] {
@@ -79,11 +83,10 @@ func gatherings(b *model.Builder, all []model.Handover, edits Edits) {
 		}
 		// Only places count where nothing but these calls ends waits. At others, where a full batch
 		// is flushed at once, for example, the waits are not decided anew, but doubted.
-		calls, each := make([]called, len(group)), make([]called, len(group))
+		calls := make([]called, len(group))
 		for i, l := range group {
 			slices.SortStableFunc(by[l], func(a, b model.Handover) int { return cmp.Compare(a.From, b.From) })
-			each[i] = called{list: l, at: p.Lists[l].Created, answers: by[l]}
-			calls[i] = each[i]
+			calls[i] = called{list: l, at: p.Lists[l].Created}
 			calls[i].answers = slices.DeleteFunc(slices.Clone(by[l]), func(a model.Handover) bool { // others end such waits, too
 				site := of[p.SiteOf(a.Waiter)]
 				return answers[site] < waits[site]
@@ -91,7 +94,7 @@ func gatherings(b *model.Builder, all []model.Handover, edits Edits) {
 		}
 		var x model.Growing
 		if !gathers(p, calls) || !grow(&x, p, tasks(p, calls)) {
-			uncalled(b, each)
+			markUncalled(p, group, by, unknown)
 			continue
 		}
 		call(b, calls, &x, edits)
@@ -101,6 +104,7 @@ func gatherings(b *model.Builder, all []model.Handover, edits Edits) {
 			}
 		}
 	}
+	noteUncalled(p, all, unknown)
 }
 
 // tasks returns the work of whole calls, from when they came to their first answer: their first op
@@ -115,12 +119,11 @@ func tasks(p *model.Program, calls []called) (all []task) {
 	return all
 }
 
-// calledLists returns the goroutines that timers have called, in order of time, by where they
-// begin.
-func calledLists(p *model.Program) [][]int32 {
+// listsByBegin returns goroutines, in order of time, by where they begin.
+func listsByBegin(p *model.Program, wanted func(*model.List) bool) [][]int32 {
 	var all []int32
 	for l := range p.Lists {
-		if p.Lists[l].Called {
+		if wanted(&p.Lists[l]) {
 			all = append(all, int32(l))
 		}
 	}
@@ -196,16 +199,15 @@ func call(b *model.Builder, all []called, grows *model.Growing, edits Edits) {
 	}
 }
 
-// uncalled handles waits for what timers call, though it is not known what set these: the replay
-// has them called when they were. For a ticker that is right, since its ticks come at the same
-// times in a faster program, too. Otherwise it notes for how long each goroutine has waited so.
-func uncalled(b *model.Builder, calls []called) {
-	p := b.P
+// markUncalled marks goroutines that timers called, unless these come at even intervals: a replay
+// has them called when they were, which is right for a ticker, as its ticks come at the same times
+// in a faster program, too. By has the waits that each goroutine ended.
+func markUncalled(p *model.Program, group []int32, by map[int32][]model.Handover, unknown map[int32]bool) {
 	var times []int64
 	var lengths []float64
-	for i := range calls {
-		times = append(times, calls[i].at)
-		for _, a := range calls[i].answers {
+	for _, l := range group {
+		times = append(times, p.Lists[l].Created)
+		for _, a := range by[l] {
 			lengths = append(lengths, float64(a.At-a.From))
 		}
 	}
@@ -217,21 +219,70 @@ func uncalled(b *model.Builder, calls []called) {
 			return
 		}
 	}
-	if p.UncalledFor == nil {
-		p.UncalledFor = map[int32]int64{}
+	for _, l := range group {
+		unknown[l] = true
 	}
-	for i := range calls {
-		for _, a := range calls[i].answers {
-			p.UncalledFor[a.Waiter.List] += a.At - a.From
+}
+
+// noteUncalled notes for how long goroutines have waited for calls of unknown origin, by list: each
+// wait that such a call ended, and of one that another goroutine ended the part until a timer had
+// last let that one go on. Who waits for a timer alone may have set it, and is not counted. All is
+// as answerings returns it.
+//
+//	client      |~~~~~~~~~~ wait for its answer ~~~~~~~~~~|
+//	reader   ~~~~~~~~~ wait for the network ~~~~~~~~|= read =|
+//	called                                          | by a timer that the client may have set
+func noteUncalled(p *model.Program, all []model.Handover, unknown map[int32]bool) {
+	ends := timed(p)
+	if len(ends)+len(unknown) == 0 {
+		return
+	}
+	p.UncalledFor = map[int32]int64{}
+	last := map[int32]int64{} // when a timer last let a goroutine go on, ns
+	for _, a := range all {
+		for ; len(ends) > 0 && ends[0].at <= a.At; ends = ends[1:] {
+			last[ends[0].list] = ends[0].at
+		}
+		until, ok := last[a.Waker.List]
+		if unknown[a.Waker.List] {
+			until, ok = a.At, true
+		}
+		if ok && until > a.From {
+			p.UncalledFor[a.Waiter.List] += until - a.From
+			last[a.Waiter.List] = until
 		}
 	}
 }
 
+// A timedEnd is when a timer ended the wait of a goroutine.
+type timedEnd struct {
+	list int32
+	at   int64
+}
+
+// timed returns where timers ended waits by goroutines that they called, in order of time.
+func timed(p *model.Program) (all []timedEnd) {
+	for at, o := range p.All() {
+		if o.Kind == model.OpOut && o.Called {
+			all = append(all, timedEnd{at.List, o.At})
+		}
+	}
+	slices.SortFunc(all, func(a, b timedEnd) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
 // AddUncalled adds which part of the window goroutines that visit a progress point spent in such
-// waits, by the point's name, at most 1 each. It changes parts, which may be nil, and returns it.
+// waits. It changes parts, which may be nil, and returns it.
 func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 {
-	for list, waited := range p.UncalledFor {
-		visited := make([]bool, len(p.Points))
+	return AddWaits(p, p.UncalledFor, parts)
+}
+
+// AddWaits adds to parts, which may be nil, for how long goroutines have waited, in ns by list: as
+// part of the window, by the name of each progress point that they visit, at most 1 each.
+func AddWaits(p *model.Program, waited map[int32]int64, parts map[string]float64) map[string]float64 {
+	visited := make([]bool, len(p.Points))
+	for list, ns := range waited {
+		clear(visited)
 		Visits(p, list, visited)
 		for point, is := range visited {
 			if !is {
@@ -241,7 +292,7 @@ func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 
 				parts = map[string]float64{}
 			}
 			name := p.Points[point].Name
-			parts[name] = min(1, parts[name]+float64(waited)/float64(max(1, p.Rec.End-p.Rec.Start)))
+			parts[name] = min(1, parts[name]+float64(ns)/float64(max(1, p.Rec.End-p.Rec.Start)))
 		}
 	}
 	return parts

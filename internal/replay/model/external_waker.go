@@ -54,7 +54,7 @@ func (b *Builder) FromOutside() {
 		// No op starts this list in a replay, so that it is there at first, and waits until the
 		// time at which the timer called it.
 		if more {
-			l.Born = false
+			l.Born, l.Timed = false, true
 			l.Begins = beginning{State: Waiting}
 			l.Ops = slices.Insert(l.Ops, 0, Op{Kind: OpOut, D: l.Created - b.P.Rec.Start, At: l.Created, Late: -1})
 			for k := range b.Latecomers {

@@ -232,9 +232,9 @@ type List struct {
 	Spawned Place   // by which op
 	Leaves  []int32 // channels that it leaves elements in, see findLeft
 	Created int64   // when
-	// Called means that a timer has started it, and set that others set the timer, see
-	// afterfunc.go.
-	Called, Set bool
+	// Timed means that a timer has started it, when it did in the recording, called that it works
+	// before it wakes others, and set that others set the timer, see afterfunc.go.
+	Timed, Called, Set bool
 }
 
 // A Place is an op of a list.
