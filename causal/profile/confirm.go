@@ -71,6 +71,8 @@ func (e Effect) confirmedBy(bound Effect, h holding, inside bool, near float64) 
 	switch {
 	case nothing && inside, (nothing || vague) && e.Speedup <= Near: // beyond, a slope is hardly a number
 		e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
+	case nothing && vague: // neither its interval nor its number is knowledge
+		e.Reduction = clamp(max(bound.Reduction, near), e.Lo, e.Hi)
 	case vague: // more time taken brings no less
 		e.Reduction = clamp(max(e.Reduction, near), e.Lo, e.Hi)
 	}

@@ -216,6 +216,10 @@ func TestVagueSimulation(t *testing.T) {
 		t.Errorf("a vague simulation of less than was measured: %.3f, want the measured .04", e.Reduction)
 	}
 	p := both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: -0.05, Lo: -0.2, Hi: 0.2}, profile.Effect{Speedup: 0.25, Samples: 9, Reduction: -0.05, Lo: -0.3, Hi: 0.3})
+	if e := replayed(t, p).Effects[1]; e.Reduction < 0.08 {
+		t.Errorf("25 %% faster, of which the simulation leaves out nothing, and is outside: %.3f, want the measured .1", e.Reduction)
+	}
+	p = both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: -0.05, Lo: -0.2, Hi: 0.2}, profile.Effect{Speedup: 0.25, Samples: 9, Reduction: -0.05, Lo: -0.3, Hi: 0.05})
 	if e := replayed(t, p).Effects[1]; e.Reduction < 0.035 {
 		t.Errorf("25 %% faster after .04 at 10 %%: %.3f, want no less", e.Reduction)
 	}
