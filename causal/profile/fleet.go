@@ -36,21 +36,36 @@ func placebo(all []Epoch, from, direction int, has func(Epoch) bool) (e Epoch, d
 	return Epoch{}, 0
 }
 
-// placebos is the mean of a value in the placebos next to an epoch, on the line between the two, so
-// that what grows steadily cancels; not known without one.
-func placebos(all []Epoch, i int, has func(Epoch) bool, value func(Epoch) float64) (mean float64, known bool) {
+// A neighbor is a placebo next to an epoch, and its part in what that is compared with.
+type neighbor struct {
+	Epoch
+	part float64
+}
+
+// neighbors are the placebos next to an epoch, by how near they are, so that what grows steadily
+// cancels; none where there are none.
+func neighbors(all []Epoch, i int, has func(Epoch) bool) []neighbor {
 	before, back := placebo(all, i, -1, has)
 	after, ahead := placebo(all, i, +1, has)
 	switch {
 	case back == 0 && ahead == 0:
-		return 0, false
+		return nil
 	case back == 0:
-		return value(after), true
+		return []neighbor{{after, 1}}
 	case ahead == 0:
-		return value(before), true
+		return []neighbor{{before, 1}}
 	}
 	w := float64(ahead) / float64(back+ahead)
-	return w*value(before) + (1-w)*value(after), true
+	return []neighbor{{before, w}, {after, 1 - w}}
+}
+
+// placebos is the mean of a value in the neighbors of an epoch; not known without one.
+func placebos(all []Epoch, i int, has func(Epoch) bool, value func(Epoch) float64) (mean float64, known bool) {
+	of := neighbors(all, i, has)
+	for _, n := range of {
+		mean += n.part * value(n.Epoch)
+	}
+	return mean, len(of) > 0
 }
 
 // A gain is what all processes counted in epochs in which one region was held. What the region
@@ -60,6 +75,10 @@ type gain struct {
 	holders float64 // processes that have the region
 	beside  float64 // own time of the region that has placebos, as Placed has theirs
 	stats.Contrast
+
+	// shares are the parts of placebos by their numbers, of one epoch and the first process with
+	// any: those of others are as a rule the same.
+	shares map[int64]float64
 }
 
 func (g *gain) add(d gain, sign float64) {
@@ -91,7 +110,8 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	if here.Visits == 0 {
 		return
 	}
-	each, known := placebos(all, i, func(e Epoch) bool { return e.count(progress, metric).Visits > 0 }, func(e Epoch) float64 {
+	has := func(e Epoch) bool { return e.count(progress, metric).Visits > 0 }
+	each, known := placebos(all, i, has, func(e Epoch) float64 {
 		c := e.count(progress, metric)
 		return float64(c.Sum) / float64(c.Visits)
 	})
@@ -100,6 +120,31 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 		g.Time += float64(here.Sum)
 		g.Base += float64(here.Visits) * each
 	}
+	if known && g.shares == nil {
+		g.shares = map[int64]float64{}
+		for _, n := range neighbors(all, i, has) {
+			g.shares[n.Number] = n.part
+		}
+	}
+}
+
+// alike is by what factor the variance of the mean of gains is larger than if none shared a
+// placebo with others: two that do are off to the same side. Epochs are taken to vary alike. Gains
+// are in the order of time, so that only the next few can share.
+//
+//	placebo, 10 %, placebo, 10 %, placebo    (1.5 + 2*0.25) / 1.5 = 1.33 for many
+func alike(all []gain) float64 {
+	own, shared := 0.0, 0.0
+	for i, g := range all {
+		own++
+		for number, part := range g.shares {
+			own += part * part
+			for _, next := range all[i+1 : min(len(all), i+1+2*beside)] {
+				shared += part * next.shares[number]
+			}
+		}
+	}
+	return 1 + 2*shared/own
 }
 
 // hold adds an epoch of one process that has the region to it: for how much longer its
@@ -177,7 +222,11 @@ func (c *Curve) setFromEpochs(profiles []Profile) bool {
 		if sum.Slower() <= 0 {
 			continue
 		}
-		s := NewSlope(level, sum.Slower(), stats.PseudoValues(of, (*gain).add, gain.elasticity))
+		values := stats.PseudoValues(of, (*gain).add, gain.elasticity)
+		s := NewSlope(level, sum.Slower(), values)
+		if len(of) >= stats.LeastSamples {
+			s = s.LeastStdErr(stats.StdErrOfAlike(values, alike(of)))
+		}
 		if len(of) >= stats.LeastSamples && c.metric() == MetricThroughput {
 			ratio := stats.Summarize(stats.PseudoValues(of, (*gain).add, gain.rerouted))
 			s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr

@@ -77,3 +77,20 @@ func TestHardlyHeldByTheClock(t *testing.T) {
 		t.Errorf("slopes %+v of holds of a ns in a second, want none", c.Slopes)
 	}
 }
+
+// TestAlike: of epochs of which each has both placebos in common with its neighbors the mean varies
+// by a third more than if each had its own.
+func TestAlike(t *testing.T) {
+	shared, apart := make([]gain, 300), make([]gain, 300)
+	for i := range shared {
+		n := int64(i)
+		shared[i].shares = map[int64]float64{2 * n: 0.5, 2*n + 2: 0.5}
+		apart[i].shares = map[int64]float64{3 * n: 0.5, 3*n + 2: 0.5}
+	}
+	if got := alike(shared); math.Abs(got-4.0/3) > 0.01 {
+		t.Errorf("%.3f with placebos in common, want 1.333", got)
+	}
+	if got := alike(apart); got != 1 {
+		t.Errorf("%.3f with placebos of their own, want 1", got)
+	}
+}

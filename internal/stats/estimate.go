@@ -67,6 +67,12 @@ func StdErr(values []float64) float64 {
 	return stats.StdDev(values) * math.Sqrt(dependenceOf(values).inflation()/float64(len(values)))
 }
 
+// StdErrOfAlike is StdErr of values of which is known by what factor the variance of their mean is
+// larger than that of independent ones.
+func StdErrOfAlike(values []float64, factor float64) float64 {
+	return stats.StdDev(values) * math.Sqrt(factor/float64(len(values)))
+}
+
 // outliers is how many of the values lie more than outlierMADs median absolute deviations from the
 // median.
 func outliers(values []float64) (n int) {
