@@ -60,7 +60,7 @@ func TestBalanced(t *testing.T) {
 					}
 					side(6, func(client int) {
 						answer := make(chan int, 1)
-						for n := range 100 {
+						for n := range 60 {
 							p.span("think", time.Duration(500+rand.IntN(1000))*time.Microsecond)
 							w := workers[0]
 							if tt.choose != nil {

@@ -371,12 +371,3 @@ func waiting(b *model.Builder, s *section, kind model.OpKind, object int32) mode
 	}
 	return o
 }
-
-// holdOn keeps a list from beginning anew from one op to another, both included: the round that
-// begins there would have what the one before took, or lack it.
-func holdOn(b *model.Builder, list int32, from, to int) {
-	for k := from; k <= to; k++ {
-		o := &b.P.Lists[list].Ops[k]
-		o.Free, o.Loose = false, false
-	}
-}

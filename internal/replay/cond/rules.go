@@ -25,6 +25,7 @@ var rules = []trace.Rule[func(*condition) replacement]{
 	{Name: "cond_count", Doc: "goroutines wait until a count is reached", Find: counts},
 	{Name: "cond_latest", Doc: "goroutines wait for what came last", Find: latest},
 	{Name: "cond_barrier", Doc: "goroutines wait until all have come", Find: meets},
+	{Name: "cond_tickets", Doc: "goroutines go on in the order of tickets", Find: sequence},
 	{Name: "cond_refill", Doc: "goroutines wait for what one of them loads", Find: refills},
 }
 

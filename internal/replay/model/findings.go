@@ -262,3 +262,7 @@ type Timetable struct {
 func (t *Timetable) At(n int) int64 {
 	return t.Times[n%len(t.Times)] + int64(n/len(t.Times))*t.Span
 }
+
+// AtFirst is the ticket of a list that has it when the window begins. Tickets that are taken later
+// are the runners', from 0; trace.None, -1, is no ticket. So these are below both.
+func AtFirst(list int32) int32 { return -2 - list }

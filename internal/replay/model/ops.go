@@ -119,6 +119,9 @@ const (
 	OpPace    // ask rate limiter arg
 	OpWrite   // marks that something is written to the network
 	OpGather  // wait until the goroutines that this one has started are over, except for arg
+	OpTicket  // take a number, see tickets.go
+	OpTurn    // wait until those with lower numbers have gone on
+	OpNext    // have the next number go on
 	OpAsk     // wait for the answer of a batcher, see batches.go
 	OpTake    // take those who wait for that
 	OpAnswer  // let the goroutines that were taken go on

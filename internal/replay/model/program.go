@@ -28,10 +28,11 @@ const (
 	ObjectRWMutex
 	ObjectWaitGroup
 	ObjectChan
-	ObjectBarrier // all that come wait for the last one
-	ObjectPace    // a rate limiter
-	ObjectBatch   // a goroutine takes whatever has come, and answers all
-	ObjectStore   // a cached value, which one goroutine loads for all
+	ObjectBarrier  // all that come wait for the last one
+	ObjectPace     // a rate limiter
+	ObjectSequence // goroutines go on in the order of tickets
+	ObjectBatch    // a goroutine takes whatever has come, and answers all
+	ObjectStore    // a cached value, which one goroutine loads for all
 )
 
 // An ObjectInfo is a lock, a channel or the like, and its state when the window begins.
@@ -55,6 +56,7 @@ type ObjectInfo struct {
 	// Staff is how many more goroutines serve it than in the recording, as list Server does; below
 	// 0 as many leave as they come back for an element.
 	Staff, Server int32
+	Tickets       []int32 // of a sequence, in order: the tickets that are taken at first
 	// Lasts is for how long what is in a store is good, ns, 0 where uses are counted (time to live,
 	// or number of uses), and since is when it was loaded, ns since the window's beginning.
 	Lasts, Since int64

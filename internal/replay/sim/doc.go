@@ -46,7 +46,7 @@
 //	chan.go, select.go           channels, select statements
 //	station.go, requests.go      goroutines that serve, and requests to them
 //	tokens.go, waitgroup.go      waits for one goroutine, and for all that one has started
-//	batch.go, store.go           batchers, cached values
+//	batch.go, store.go, cond.go  batchers, cached values, turns in a sequence
 //	timer.go, periodic_work.go   tickers, arrivals, work that is done per time
 //	outcome.go                   what a simulation came to, and doubts that it shows
 package sim

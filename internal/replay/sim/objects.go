@@ -32,9 +32,9 @@ type object struct {
 	// unordered means that any of the waiting goroutines is served next.
 	unordered bool
 	queue     queue // runners that wait: for the lock, to write, join, send, meet, or be taken
-	others    queue // runners that wait: to read or receive, for a batch
-	// elements are those in the buffer, each by the segment where its work is; also the runners of a
-	// batch.
+	others    queue // runners that wait: to read or receive, for their turn, for a batch
+	// elements are those in the buffer, each by the segment where its work is; also the tickets of
+	// a sequence, and the runners of a batch.
 	elements queue
 	pace     model.Pace // of a rate limiter
 	// lasts and since are those of a store, and filled is how often others' loads have been done
@@ -53,7 +53,7 @@ func (b *object) begin(o *model.ObjectInfo) {
 		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, hires: o.Hires, staff: min(0, o.Staff), unordered: o.Unordered, cap: o.Capacity,
 		queue: b.queue, others: b.others, elements: b.elements, pace: o.Pace, lasts: o.Lasts, since: o.Since,
 	}
-	b.elements.all = append(b.elements.all, o.Elements...)
+	b.elements.all = append(append(b.elements.all, o.Elements...), o.Tickets...)
 }
 
 // operate does the operation that runner i is at, on a processor, and has it go on behind that; or
@@ -87,6 +87,12 @@ func (s *Simulation) operate(i, proc int32, o *instruction) bool {
 		done = b.join(i)
 	case model.OpMeet:
 		done = s.meet(b, i, proc)
+	case model.OpTicket:
+		b.elements.push(i)
+	case model.OpTurn:
+		done = s.turn(b, i)
+	case model.OpNext:
+		s.nextTurn(b, i, proc)
 	case model.OpAsk:
 		s.ask(b, i, proc, o)
 		done = false
