@@ -117,8 +117,8 @@ type window struct {
 	// refused has the progress points of goroutines whose offers are refused (load shedding), in a
 	// stock program.
 	refused map[string]bool
-	// balanced is, by progress point, which part of the time goroutines waited for servers that they
-	// choose by their load.
+	// balanced is, by progress point, which part of the time goroutines waited for servers that
+	// they choose by their load.
 	balanced map[string]float64
 	// paused is, by progress point, how much longer requests are since some of them have pauses
 	// (back-off, polling, deadlines).

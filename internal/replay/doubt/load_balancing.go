@@ -84,8 +84,8 @@ func requestsAt(p *model.Program) map[int32][]request {
 	return all
 }
 
-// keptAt returns at which places most waits are kept in the order of the recording, and by goroutine
-// from which object it takes its work, none if it takes it from several or none.
+// keptAt returns at which places most waits are kept in the order of the recording, and by
+// goroutine from which object it takes its work, none if it takes it from several or none.
 func keptAt(p *model.Program) (kept map[int32]bool, sources []int32) {
 	of := cond.UsedAt(p)
 	sources = slices.Repeat([]int32{trace.None}, len(p.Lists))
