@@ -60,8 +60,7 @@ func neighbors(all []Epoch, i int, has func(Epoch) bool) []neighbor {
 }
 
 // placebos is the mean of a value in the neighbors of an epoch; not known without one.
-func placebos(all []Epoch, i int, has func(Epoch) bool, value func(Epoch) float64) (mean float64, known bool) {
-	of := neighbors(all, i, has)
+func placebos(of []neighbor, value func(Epoch) float64) (mean float64, known bool) {
 	for _, n := range of {
 		mean += n.part * value(n.Epoch)
 	}
@@ -110,8 +109,8 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	if here.Visits == 0 {
 		return
 	}
-	has := func(e Epoch) bool { return e.count(progress, metric).Visits > 0 }
-	each, known := placebos(all, i, has, func(e Epoch) float64 {
+	next := neighbors(all, i, func(e Epoch) bool { return e.count(progress, metric).Visits > 0 })
+	each, known := placebos(next, func(e Epoch) float64 {
 		c := e.count(progress, metric)
 		return float64(c.Sum) / float64(c.Visits)
 	})
@@ -122,7 +121,7 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 	}
 	if known && g.shares == nil {
 		g.shares = map[int64]float64{}
-		for _, n := range neighbors(all, i, has) {
+		for _, n := range next {
 			g.shares[n.Number] = n.part
 		}
 	}
@@ -154,11 +153,11 @@ func (g *gain) hold(all []Epoch, i int) {
 	here := all[i]
 	same := func(e Epoch) bool { return e.Region == here.Region }
 	ran := func(e Epoch) bool { return same(e) && e.Own > 0 }
-	part, _ := placebos(all, i, ran, func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
+	part, _ := placebos(neighbors(all, i, ran), func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
 	g.holders++
 	g.Own += float64(here.Own)
 	g.Taken += float64(here.Taken) - part*float64(here.Own)
-	if own, known := placebos(all, i, same, func(e Epoch) float64 { return float64(e.Own) }); known {
+	if own, known := placebos(neighbors(all, i, same), func(e Epoch) float64 { return float64(e.Own) }); known {
 		g.beside += float64(here.Own)
 		g.Placed += own
 	}
@@ -223,10 +222,7 @@ func (c *Curve) setFromEpochs(profiles []Profile) bool {
 			continue
 		}
 		values := stats.PseudoValues(of, (*gain).add, gain.elasticity)
-		s := NewSlope(level, sum.Slower(), values)
-		if len(of) >= stats.LeastSamples {
-			s = s.LeastStdErr(stats.StdErrOfAlike(values, alike(of)))
-		}
+		s := NewSlope(level, sum.Slower(), values).LeastStdErr(stats.StdErrOfAlike(values, alike(of)))
 		if len(of) >= stats.LeastSamples && c.metric() == MetricThroughput {
 			ratio := stats.Summarize(stats.PseudoValues(of, (*gain).add, gain.rerouted))
 			s.VisitRatio, s.VisitRatioErr = ratio.Mean, ratio.StdErr

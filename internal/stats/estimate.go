@@ -64,7 +64,7 @@ func Summarize(values []float64) Estimate {
 // StdErr returns the standard error of the mean of values, given in the order of time: at least
 // two.
 func StdErr(values []float64) float64 {
-	return stats.StdDev(values) * math.Sqrt(dependenceOf(values).inflation()/float64(len(values)))
+	return StdErrOfAlike(values, dependenceOf(values).inflation())
 }
 
 // StdErrOfAlike is StdErr of values of which is known by what factor the variance of their mean is

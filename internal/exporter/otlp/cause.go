@@ -70,7 +70,7 @@ func refused(err error) bool {
 		switch s.Code() {
 		case codes.InvalidArgument, codes.OutOfRange:
 			return true
-		case codes.ResourceExhausted: // a quota, where it has when to try again
+		case codes.ResourceExhausted: // a quota, where it has a time to try again
 			return !later
 		}
 	}

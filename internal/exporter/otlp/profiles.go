@@ -108,7 +108,7 @@ func (e *ProfileExporter) send(ctx context.Context, request *colprofilepb.Export
 		return response, err
 	}, backoff.WithMaxElapsedTime(e.timeout))
 	if err != nil {
-		return last // it is more than that there is no time left
+		return last // the cause, not only that there is no time left
 	}
 	if part := response.GetPartialSuccess(); part.GetRejectedProfiles() > 0 || part.GetErrorMessage() != "" {
 		return partialSuccess{RejectedItems: part.GetRejectedProfiles(), RejectedKind: "profiles", ErrorMessage: part.GetErrorMessage()}

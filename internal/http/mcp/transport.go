@@ -85,7 +85,7 @@ func mismatch(h http.Header, text []byte) []byte {
 	var m message
 	var p params
 	if json.Unmarshal(text, &m) != nil || len(m.Params) > 0 && json.Unmarshal(m.Params, &p) != nil {
-		return nil // Handle allows it
+		return nil // Handle reports it
 	}
 	version := p.Meta.Version
 	for _, header := range []struct{ name, body string }{

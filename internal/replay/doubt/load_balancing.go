@@ -85,7 +85,7 @@ func requestsAt(p *model.Program) map[int32][]request {
 }
 
 // keptAt returns at which places most waits are kept in the order of the recording, and by
-// goroutine from which object it takes its work, none if it takes it from several or none.
+// goroutine from which object it last received something, none for no object.
 func keptAt(p *model.Program) (kept map[int32]bool, sources []int32) {
 	of := cond.UsedAt(p)
 	sources = slices.Repeat([]int32{trace.None}, len(p.Lists))
