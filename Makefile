@@ -161,7 +161,7 @@ integration: ## Run against faults, a real Collector, Jaeger, Prometheus and Chr
 	@OTELPROF_TEST_KILLS=200 $(GO) test -count=1 -v -run Killed ./internal/exporter/otlpfile
 	@cd integration && $(GO) run ./faults -quick
 	@cd integration && REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) run ./firstuse -times 3
-	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout 30m -p 1 ./check ./backends $(ARGS)
+	@cd integration && OTELPROF_INTEGRATION=1 REQUIRE_INTEGRATION=$(REQUIRE_INTEGRATION) $(GO) test -count=1 -v -timeout $(if $(filter -long,$(ARGS)),4h,30m) -p 1 ./check ./backends $(ARGS)
 
 .PHONY: screenshot
 screenshot: ## Take the README's picture of the viewer from the demo; ARGS="-all DIR" takes every view

@@ -8,13 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
-var long = flag.Bool("long", false, "20 checks of a planted regression, 40 of equal builds and 5 of a slow drift, two hours")
+var long = flag.Bool("long", false, "20 checks of a planted regression, 40 of equal builds and 5 of a slow drift, an hour and a half")
 
 // outcome is what a check has printed.
 type outcome struct {
@@ -81,7 +82,7 @@ func (c checker) check(base, changed string) (outcome, int) {
 		c.t.Fatalf("status %d: %v: %s", status, err, text)
 	}
 	for _, row := range o.Rows {
-		if row.Metric == "p90" || row.Metric == "mean" {
+		if slices.Contains([]string{"mean", "p50", "p90"}, row.Metric) {
 			c.t.Logf("%s %s %+.1f %% (%+.1f .. %+.1f), noise %.1f %%", row.Metric, row.Span, 100*row.Change, 100*row.Lo, 100*row.Hi, 100*row.Noise)
 		}
 	}
