@@ -1,6 +1,7 @@
 package causal
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	}
 	r.study.Hold(levels, regions)
 	misses := true
-	var windows []*trace.Recording
+	var failed error
 	if err := trace.Contain(func() {
 		r.keptWaits.add(w, offwake.Read(rec))
 		var machine trace.Machine
@@ -64,15 +65,14 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 		}
 		machine.Add(trace.Machine(w.Load), part)
 		rec.Ran(machine)
-		windows = rec.Split(max(1, min(replay.Visits(rec)/leastIn, mostWindows)))
-	}); err != nil {
-		return err
-	}
-	for _, window := range windows {
-		if err := r.study.Add(ctx, window); err != nil {
-			return err
+		for window := range rec.Windows(replay.Parts(rec)) {
+			if failed = r.study.Add(ctx, window); failed != nil {
+				return
+			}
+			misses = misses && r.study.Missed()
 		}
-		misses = misses && r.study.Missed()
+	}); err != nil || failed != nil {
+		return cmp.Or(err, failed)
 	}
 	result := r.study.Result()
 	r.mu.Lock()
@@ -84,14 +84,6 @@ func (r *replayed) add(ctx context.Context, w *record.Window) error {
 	}
 	return nil
 }
-
-const (
-	// mostWindows is into how many windows a recording is cut at most, so that there are numbers
-	// soon, and one window that cannot be simulated leaves others; leastIn is how many visits each
-	// should have.
-	mostWindows = 3
-	leastIn     = 100
-)
 
 const (
 	// narrow is how wide an interval is that more recordings are not needed for, and shrinks by

@@ -154,7 +154,8 @@ func TestEqualBuilds(t *testing.T) {
 	t.Logf("check equal failed=%d of=%d", failed, n)
 }
 
-// Five changes of 1 % each pass one by one, and are found against the merge base.
+// Five changes of 1 % each are found against the merge base. One by one they are at the limit, where
+// it is left to chance whether a check fails.
 func TestSlowDrift(t *testing.T) {
 	if !*long {
 		t.Skip("a drift takes six checks: with -long")
@@ -164,15 +165,14 @@ func TestSlowDrift(t *testing.T) {
 	base := last
 	for _, percent := range []string{"1", "2", "3", "4", "5"} {
 		next := c.version(percent)
-		o, status := c.check(last, next)
-		t.Logf("check drift step=%s%% status=%d failed=%d", percent, status, len(o.Failed))
-		if status != 0 {
-			t.Errorf("a step of 1 %%: status %d, %+v", status, o.Failed)
-		}
+		_, status := c.check(last, next)
+		t.Logf("check drift step=%s%% status=%d", percent, status)
 		last = next
 	}
 	o, status := c.check(base, last)
-	if at, _ := o.found(); !at || status != 1 {
+	at, elsewhere := o.found()
+	t.Logf("check drift whole=5x1%% found=%v elsewhere=%.3f", at, elsewhere)
+	if !at || elsewhere > 0 || status != 1 {
 		t.Errorf("5 x 1 %% against the merge base: status %d, %+v", status, o.Failed)
 	}
 }

@@ -22,8 +22,6 @@ import (
 const (
 	// hypotheses are all that is asked of each window: speed-ups of each of the service's regions.
 	hypotheses = 64
-	// windowsOfTrace are into how many package causal cuts a recording.
-	windowsOfTrace = 3
 	// requestsPerArm take a million events where an arm takes 100 ms.
 	requestsPerArm = 160
 )
@@ -77,7 +75,7 @@ func analyse(text []byte) (events, asked int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, window := range rec.Split(windowsOfTrace) {
+	for window := range rec.Windows(replay.Parts(rec)) {
 		if err := study.Add(context.Background(), window); err != nil {
 			return 0, 0, err
 		}

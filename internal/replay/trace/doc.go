@@ -10,7 +10,7 @@
 //	  -> Tracer                  states of goroutines and marks become events: read, transition
 //	  -> Recorder                numbers for goroutines, spans, objects, regions
 //	  -> Recording               adjusted once: DropTasks, skipUnmarked, sampled
-//	  -> Recording.Split         windows, between which answers scatter: that makes an interval
+//	  -> Recording.Windows       windows, between which answers scatter: that makes an interval
 //	  -> packages hidden, model, infer, cond, sim and doubt
 //
 // # What a recording guarantees
@@ -19,7 +19,7 @@
 // two are equal (a [Recorder], the beginning of a window, marks that inference has added), the
 // order in the list is that of cause and effect. Goroutines, spans, sites, regions, progress points
 // and objects are numbered from 0, each in the order in which it was first met, so that slices can
-// be indexed by them. [Recording.Split] keeps all numbers.
+// be indexed by them. [Recording.Windows] keeps all numbers.
 //
 // # What a trace does not show
 //

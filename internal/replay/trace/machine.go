@@ -68,7 +68,7 @@ type Conditions struct {
 
 // Ran sets under which conditions the program was recorded: how much of the time that its
 // goroutines ran they had a processor, and what took the rest. Parts of the recording that
-// [Recording.Split] makes after that have the same. It goes over all events once, and takes the
+// [Recording.Windows] makes after that have the same. It goes over all events once, and takes the
 // place of what samples of a profile have shown.
 func (r *Recording) Ran(m Machine) {
 	length := r.End - r.Start

@@ -123,7 +123,7 @@ func (w *whatif) simulate(ctx context.Context, traces []traceSource, needed int)
 			answerable = append(answerable, answerableOf(rec)...)
 		}
 		found = found || slices.ContainsFunc(rec.Regions, func(r trace.Region) bool { return w.asksAbout(r) })
-		for _, window := range rec.Split(parts(rec, needed)) {
+		for window := range rec.Windows(parts(rec, needed)) {
 			if err := study.Add(ctx, window); err != nil {
 				return profile.Profile{}, fmt.Errorf("%s: %w", name, err)
 			}
