@@ -51,18 +51,19 @@ func Visits(r *trace.Recording) (most int) {
 
 const (
 	// usualParts are as many windows as give a number soon, and leave others where one of them
-	// cannot be simulated; leastVisits is how many visits each should have.
-	usualParts  = 3
-	leastVisits = 100
+	// cannot be simulated; mostParts leave room for other recordings in a [Study], by which these
+	// differ. Each window should have leastVisits.
+	usualParts, mostParts = 3, 8
+	leastVisits           = 100
 	// mostEvents are as many as a window should have: its programs take some 460 bytes for each.
 	mostEvents = 100_000
 )
 
 // Parts is into how many windows a recording should be cut, see [trace.Recording.Windows]: 3, or as
-// many as have 100,000 events each, so that the memory of an analysis goes with the recording's
-// events alone; fewer where visits are few.
+// many as have 100,000 events each, 8 at most, so that the memory of an analysis is mostly that of
+// the recording itself; fewer where visits are few.
 func Parts(r *trace.Recording) int {
-	return max(1, min(max(usualParts, r.Traced/mostEvents), Visits(r)/leastVisits, doubt.UsualWindows))
+	return max(1, min(max(usualParts, r.Traced/mostEvents), mostParts, Visits(r)/leastVisits))
 }
 
 // Count makes a progress point of what has a name, unless there is one: each end of a span or

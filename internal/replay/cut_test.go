@@ -27,7 +27,7 @@ func generations(t *testing.T) (text []byte) {
 		testutil.Lacks(t, "TRACE", err.Error())
 	}
 	p := stockProgram{}
-	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); { // one each second
+	for end := time.Now().Add(2200 * time.Millisecond); time.Now().Before(end); { // one each second
 		p.span("request", 5*time.Millisecond)
 	}
 	trace.Stop()

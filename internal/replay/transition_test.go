@@ -280,7 +280,7 @@ func answersFor(t *testing.T, read func()) map[string]float64 {
 	t.Helper()
 	p := stockProgram{}
 	rec := p.recorded(t, func() {
-		for range 250 {
+		for range 125 {
 			request := p.begin("request")
 			rows := p.begin("read rows")
 			read()
