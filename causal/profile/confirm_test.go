@@ -205,8 +205,9 @@ func TestUnconfirmed(t *testing.T) {
 // Near, the number is that of the more precise of both, where the simulated one is not within what
 // was measured.
 func TestVagueSimulation(t *testing.T) {
+	bounds := false
 	near := func(reduction, lo, hi float64) profile.Effect {
-		e := replayed(t, both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: reduction, Lo: lo, Hi: hi})).Effects[0]
+		e := replayed(t, both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: reduction, Lo: lo, Hi: hi, Bounded: bounds})).Effects[0]
 		if e.Withheld.Code != "" || e.Reduction < e.Lo || e.Reduction > e.Hi {
 			t.Fatalf("%+v, want a number within its interval", e)
 		}
@@ -231,6 +232,10 @@ func TestVagueSimulation(t *testing.T) {
 	}
 	if e := near(0.029, 0.028, 0.03); e.Reduction > 0.036 {
 		t.Errorf("a precise simulation that just misses it: %.3f, want about its .029", e.Reduction)
+	}
+	bounds = true
+	if e := near(0.036, 0.033, 0.2); math.Abs(e.Reduction-0.04) > 0.002 {
+		t.Errorf("a guess between bounds within what was measured: %.3f, want the measured .04", e.Reduction)
 	}
 }
 
