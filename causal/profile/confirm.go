@@ -66,10 +66,10 @@ func (p *Profile) confirm() {
 // confirmedBy returns the effect as far as a slow-down of the region, which waits inside or not,
 // allows it. Near is the effect at [Near], if that is known.
 func (e Effect) confirmedBy(bound Effect, h holding, inside bool, near float64) Effect {
-	vague, nothing, guess := e.vaguer(bound), e.holds(bound), e.loose() && e.wider(bound)
+	vague, nothing, open := e.vaguer(bound), e.holds(bound), e.open()
 	e = e.within(bound, h.alike && e.Speedup > Near)
 	switch {
-	case nothing && inside, (nothing || vague || guess) && e.Speedup <= Near: // beyond, a slope is hardly a number
+	case nothing && inside, open, (nothing || vague) && e.Speedup <= Near: // beyond, a slope is hardly a number
 		e.Reduction = clamp(bound.Reduction, e.Lo, e.Hi)
 	case nothing && vague: // neither its interval nor its number is knowledge
 		e.Reduction = clamp(max(bound.Reduction, near), e.Lo, e.Hi)
@@ -170,10 +170,11 @@ func (c Curve) at(speedup float64) (Effect, bool) {
 // vaguer reports whether the number of a simulation is outside of what was measured, and less
 // precise: near, that has the better number.
 func (e Effect) vaguer(measured Effect) bool {
-	return e.wider(measured) && (e.Reduction < measured.Lo || e.Reduction > measured.Hi)
+	return e.Hi-e.Lo > measured.Hi-measured.Lo && (e.Reduction < measured.Lo || e.Reduction > measured.Hi)
 }
 
-func (e Effect) wider(measured Effect) bool { return e.Hi-e.Lo > measured.Hi-measured.Lo }
+// open reports whether bounds leave open all that a faster region may bring: the number is a guess.
+func (e Effect) open() bool { return e.Bounded && e.Lo <= 0 && e.Hi >= e.Speedup }
 
 // holds reports whether the interval of a simulation leaves out nothing of what was measured, so
 // that it adds nothing.

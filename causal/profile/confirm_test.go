@@ -234,8 +234,8 @@ func TestVagueSimulation(t *testing.T) {
 		t.Errorf("a precise simulation that just misses it: %.3f, want about its .029", e.Reduction)
 	}
 	bounds = true
-	if e := near(0.036, 0.033, 0.2); math.Abs(e.Reduction-0.04) > 0.002 {
-		t.Errorf("a guess between bounds within what was measured: %.3f, want the measured .04", e.Reduction)
+	if e := near(0.036, 0.033, 0.2); e.Reduction != 0.036 {
+		t.Errorf("a vague simulation within what was measured, with bounds: %.3f, want its .036", e.Reduction)
 	}
 }
 
@@ -248,6 +248,18 @@ func TestSimulationThatAddsNothing(t *testing.T) {
 		e := replayed(t, beside(c, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.1, Lo: -0.3, Hi: 0.6})).Effects[0]
 		if math.Abs(e.Reduction-want) > 0.02 {
 			t.Errorf("spans wait inside: %t: %.3f, want %.2f", inside, e.Reduction, want)
+		}
+	}
+}
+
+// Bounds that leave open all that a faster region may bring have no number of their own.
+func TestSimulationThatLeavesAllOpen(t *testing.T) {
+	c := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
+	c.AnswerFromSlopes([]float64{0.5})
+	for bounded, want := range map[bool]float64{false: 0.06, true: 0.2} {
+		e := replayed(t, beside(c, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.06, Lo: 0, Hi: 0.51, Bounded: bounded})).Effects[0]
+		if math.Abs(e.Reduction-want) > 0.02 {
+			t.Errorf("bounds: %t: %.3f, want %.2f", bounded, e.Reduction, want)
 		}
 	}
 }
