@@ -39,14 +39,14 @@ const (
 // before had foretold of its largest change, and what came. The last is first. What a version
 // measures or foretells after a later one has come, as where that is taken back, does not count.
 func Outcomes(records []Record, now Record) (all []profile.Outcome) {
-	var versions []Record // the last record of each, in the order of their first
+	var versions []Record // one of each, in the order of their first
 	for _, r := range append(slices.Clone(records), now) {
 		if r.Lasted < leastLasted {
 			continue
 		}
 		if i := slices.IndexFunc(versions, func(v Record) bool { return v.Version == r.Version }); i >= 0 {
 			if i == len(versions)-1 {
-				versions[i] = withCurves(r, versions[i])
+				versions[i] = r.after(versions[i])
 			}
 			continue
 		}
@@ -58,10 +58,15 @@ func Outcomes(records []Record, now Record) (all []profile.Outcome) {
 	return all
 }
 
-// withCurves keeps what was foretold last where a later record has nothing.
-func withCurves(r, before Record) Record {
+// after is a later record of the same version, by another process perhaps: what was foretold is that
+// of the last one that has something, and what was measured that of the one that lasted longest.
+func (r Record) after(before Record) Record {
 	if len(r.Curves) == 0 {
 		r.Curves = before.Curves
+	}
+	if r.Lasted < before.Lasted {
+		before.Curves = r.Curves
+		return before
 	}
 	return r
 }

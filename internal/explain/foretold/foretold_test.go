@@ -75,6 +75,16 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// A process that has just begun does not replace what a longer one of its version has measured.
+func TestOutcomesAfterRestart(t *testing.T) {
+	records := []Record{version("1.4", 400, 2.5, 0.3, 20, curve(reserve)), version("1.5", 500, 2.0, 0.3, 16)}
+	restarted := version("1.5", 450, 2.2, 0.3, 17.8)
+	restarted.Lasted = time.Minute
+	if diff := cmp.Diff(Outcomes(records[:1], records[1]), Outcomes(records, restarted)); diff != "" {
+		t.Errorf("a minute after a restart (-want +got):\n%s", diff)
+	}
+}
+
 // What was foretold stays as it was, also where the version runs again after the next one.
 func TestOutcomesAfterRollback(t *testing.T) {
 	records := []Record{version("1.4", 400, 2.5, 0.3, 20, curve(reserve)), version("1.5", 500, 2.0, 0.3, 16)}
