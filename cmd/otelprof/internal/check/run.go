@@ -67,9 +67,9 @@ func (o *options) duet(ctx context.Context, dir, beside string) (duet, error) {
 
 // copyProgram gives a run an executable of its own. Where the pages of a file lie in memory makes a
 // program slower or faster for as long as they are cached, and with it each run of that file (T.
-// Kalibera, L. Bulej and P. Tůma, Benchmark precision and random initial state, 2005): of two
-// equal builds, one was slower in nearly all of 40 checks, by 1.1 % in the mean. With copies that is
-// left to chance, run by run.
+// Kalibera, L. Bulej and P. Tuma, Benchmark precision and random initial state, 2005): of two equal
+// builds, one was slower in nearly all of 40 checks, by 1.1 % in the mean. With copies that is left
+// to chance, run by run.
 func copyProgram(file, to string) error {
 	path, err := exec.LookPath(file)
 	if err != nil {
