@@ -58,8 +58,9 @@ func Outcomes(records []Record, now Record) (all []profile.Outcome) {
 	return all
 }
 
-// after is a later record of the same version, by another process perhaps: what was foretold is that
-// of the last one that has something, and what was measured that of the one that lasted longest.
+// after is a later record of the same version, by another process perhaps: what was foretold is
+// that of the last one that has something, and what was measured that of the one that lasted
+// longest.
 func (r Record) after(before Record) Record {
 	if len(r.Curves) == 0 {
 		r.Curves = before.Curves
