@@ -154,8 +154,8 @@ func TestEqualBuilds(t *testing.T) {
 	t.Logf("check equal failed=%d of=%d", failed, n)
 }
 
-// Five changes of 1 % each are found against the merge base. One by one they are at the limit, where
-// it is left to chance whether a check fails.
+// Five changes of 1 % each are found against the merge base. One by one they are at the limit,
+// where it is left to chance whether a check fails.
 func TestSlowDrift(t *testing.T) {
 	if !*long {
 		t.Skip("a drift takes six checks: with -long")

@@ -147,8 +147,8 @@ func (r *restingReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// bytesPerEvent is what an event of a trace takes where most are marks: 29 of an unsampled span's or
-// a lock's, 40 of a sampled span's, 12 without marks. The length of the trace by it is how many
+// bytesPerEvent is what an event of a trace takes where most are marks: 29 of an unsampled span's
+// or a lock's, 40 of a sampled span's, 12 without marks. The length of the trace by it is how many
 // events room is made for. A list of more is copied while it grows; room for more would be left
 // unused, and count for the heap that the garbage collector lets the program have.
 const bytesPerEvent = 24

@@ -206,8 +206,8 @@ func (b *Recorder) Add(e Event) {
 		b.overflow = true
 		return
 	}
-	// Half as much room again; append would make it a quarter larger each time, and copy a long list
-	// several times.
+	// Half as much room again; append would make it a quarter larger each time, and copy a long
+	// list several times.
 	if len(b.R.Events) == cap(b.R.Events) {
 		b.R.Events = slices.Grow(b.R.Events, len(b.R.Events)/2+1)
 	}
