@@ -133,7 +133,7 @@ func analysis(b *testing.B, text []byte) (asked int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, w := range rec.Split(3) {
+	for w := range rec.Windows(3) {
 		if err := s.Add(context.Background(), w); err != nil {
 			b.Fatal(err)
 		}

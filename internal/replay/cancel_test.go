@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -62,7 +63,7 @@ func TestAnalysisEndsWhenNothingWantsIt(t *testing.T) {
 		}
 	}
 	rec.Rest = func() error { return context.Canceled }
-	if err := trace.Contain(func() { rec.Split(3) }); !errors.Is(err, context.Canceled) {
+	if err := trace.Contain(func() { _ = slices.Collect(rec.Windows(3)) }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Split = %v, want %v", err, context.Canceled)
 	}
 }

@@ -57,7 +57,7 @@ func TestReadCutTrace(t *testing.T) {
 		if rec.End > whole.End || Visits(rec) > visits {
 			t.Errorf("%s: %d visits until %d, want at most %d until %d", what, Visits(rec), rec.End, visits, whole.End)
 		}
-		for _, w := range rec.Split(3) {
+		for w := range rec.Windows(3) {
 			infer.NewProgram(w, true)
 		}
 		return true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime/trace"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func studied(text []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	for _, w := range append(rec.Split(3), rec) {
+	for _, w := range append(slices.Collect(rec.Windows(3)), rec) {
 		x, err := s.analyze(ctx, w) // Add would make an error of a panic
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func TestHold(t *testing.T) {
 		}
 		levels := []float64{0.1, 0.3}
 		s.Hold(levels, []trace.Region{tt.region})
-		for _, w := range tt.rec.Split(3) {
+		for w := range tt.rec.Windows(3) {
 			if err := s.Add(context.Background(), w); err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestHoldLeavesOtherAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Hold([]float64{0.1}, held)
-		for _, w := range contended(t).Split(3) {
+		for w := range contended(t).Windows(3) {
 			if err := s.Add(context.Background(), w); err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestHoldReroutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Hold([]float64{0.3}, []trace.Region{work})
-	for _, w := range recorded(t, b, 800*ms).Split(3) {
+	for w := range recorded(t, b, 800*ms).Windows(3) {
 		if err := s.Add(context.Background(), w); err != nil {
 			t.Fatal(err)
 		}

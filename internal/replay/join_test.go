@@ -360,7 +360,7 @@ func TestJoinProcessors(t *testing.T) {
 			t.Fatalf("goroutine %d of process %d starts on processor %d", e.G, home, e.Arg)
 		}
 	}
-	if n := len(rec.Split(doubt.LeastWindows)); n != doubt.LeastWindows {
+	if n := len(slices.Collect(rec.Windows(doubt.LeastWindows))); n != doubt.LeastWindows {
 		t.Errorf("%d windows", n)
 	}
 }

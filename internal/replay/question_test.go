@@ -185,7 +185,7 @@ func TestStructure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range contended(t).Split(doubt.LeastWindows) {
+	for w := range contended(t).Windows(doubt.LeastWindows) {
 		if err := s.Add(context.Background(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestFewerProcessors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range r.Split(doubt.LeastWindows) {
+	for w := range r.Windows(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func TestAnalysisRests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Add(t.Context(), rec.Split(2)[0]); err != nil {
+	if err := s.Add(t.Context(), slices.Collect(rec.Windows(2))[0]); err != nil {
 		t.Fatal(err)
 	}
 	// Each speed-up is a simulation, which takes a step for each visit at least.

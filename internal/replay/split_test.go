@@ -45,24 +45,24 @@ func TestSplit(t *testing.T) {
 		return n
 	}
 	for _, n := range []int{0, 1, 2, 5, 7} {
-		windows := r.Split(n)
+		windows := slices.Collect(r.Windows(n))
 		if len(windows) != max(1, n) {
-			t.Fatalf("Split(%d) gives %d windows", n, len(windows))
+			t.Fatalf("Windows(%d) gives %d windows", n, len(windows))
 		}
 		all, end := 0, r.Start
 		for i, w := range windows {
 			all += visits(w)
 			if w.Start != end {
-				t.Errorf("Split(%d): window %d begins at %d, want %d", n, i, w.Start, end)
+				t.Errorf("Windows(%d): window %d begins at %d, want %d", n, i, w.Start, end)
 			}
 			end = w.End
 			base, changed := Predict(w, "done", Speedup{trace.Region{Name: "work"}, 0.5})
 			if math.Abs(base/10e6-1) > 0.01 || math.Abs(changed/9e6-1) > 0.01 {
-				t.Errorf("Split(%d): window %d: period %v, and %v if work is 50 %% faster; want 10 and 9 ms", n, i, base, changed)
+				t.Errorf("Windows(%d): window %d: period %v, and %v if work is 50 %% faster; want 10 and 9 ms", n, i, base, changed)
 			}
 		}
 		if end != r.End || all != visits(r) {
-			t.Errorf("Split(%d): windows end at %d with %d visits, want %d and %d", n, end, all, r.End, visits(r))
+			t.Errorf("Windows(%d): windows end at %d with %d visits, want %d and %d", n, end, all, r.End, visits(r))
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestSplitInside(t *testing.T) {
 	b.Visit(900, 1, "done")
 	b.Close(990, 1, 1)
 	r := recorded(t, b, 1000)
-	for i, w := range r.Split(2) {
+	for i, w := range slices.Collect(r.Windows(2)) {
 		p := infer.NewProgram(w, true)
 		var own int64
 		for _, o := range p.Lists[0].Ops {
@@ -98,7 +98,7 @@ func TestSplitKeepsReasons(t *testing.T) {
 	b.R.Events[len(b.R.Events)-1].Arg = trace.WaitReceive
 	site := b.R.Events[len(b.R.Events)-1].Site
 	r := recorded(t, b, 1000)
-	for i, w := range r.Split(3)[1:] {
+	for i, w := range slices.Collect(r.Windows(3))[1:] {
 		n := slices.IndexFunc(w.Events, func(e trace.Event) bool { return e.Kind == trace.EvExists && e.Arg == trace.StateWaiting })
 		if n < 0 || w.Events[n].Ref != trace.WaitReceive || w.Events[n].Site != site {
 			t.Errorf("window %d begins with %+v, want a goroutine that waits to receive at site %d", i+1, w.Events, site)

@@ -165,7 +165,7 @@ func (c limitedService) answers(t *testing.T, rec *trace.Recording) []Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range rec.Split(doubt.LeastWindows) {
+	for w := range rec.Windows(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestBucketOfQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Hold([]float64{0.5}, []trace.Region{{Name: "work"}})
-	for _, w := range rec.Split(doubt.LeastWindows) {
+	for w := range rec.Windows(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}

@@ -266,7 +266,7 @@ func answersOf(t *testing.T, rec *replaytrace.Recording, speedups ...float64) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range rec.Split(doubt.LeastWindows) {
+	for w := range rec.Windows(doubt.LeastWindows) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}

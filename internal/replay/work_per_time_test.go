@@ -182,7 +182,7 @@ func TestPerTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, w := range rec.Split(5) {
+			for w := range rec.Windows(5) {
 				if err := s.Add(t.Context(), w); err != nil {
 					t.Fatal(err)
 				}
@@ -239,7 +239,7 @@ func TestSparedWorkVisitsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range recorded(t, b, at).Split(5) {
+	for w := range recorded(t, b, at).Windows(5) {
 		if err := s.Add(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestHoldHasItsBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Hold([]float64{0.3}, []trace.Region{{Name: "use"}})
-		for _, w := range rec.Split(5) {
+		for w := range rec.Windows(5) {
 			if err := s.Add(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}

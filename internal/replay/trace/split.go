@@ -56,9 +56,6 @@ func (r *Recording) Windows(n int) iter.Seq[*Recording] {
 	}
 }
 
-// Split is all [Recording.Windows] at once.
-func (r *Recording) Split(n int) []*Recording { return slices.Collect(r.Windows(n)) }
-
 // between returns what happened in the recording in a part of the time by another clock, and by
 // that.
 func (r *Recording) between(from, to int64, by *Clock) *Recording {
