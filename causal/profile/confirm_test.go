@@ -205,9 +205,8 @@ func TestUnconfirmed(t *testing.T) {
 // Near, the number is that of the more precise of both, where the simulated one is not within what
 // was measured.
 func TestVagueSimulation(t *testing.T) {
-	bounds := false
 	near := func(reduction, lo, hi float64) profile.Effect {
-		e := replayed(t, both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: reduction, Lo: lo, Hi: hi, Bounded: bounds})).Effects[0]
+		e := replayed(t, both(0.4, profile.Effect{Speedup: 0.1, Samples: 9, Reduction: reduction, Lo: lo, Hi: hi})).Effects[0]
 		if e.Withheld.Code != "" || e.Reduction < e.Lo || e.Reduction > e.Hi {
 			t.Fatalf("%+v, want a number within its interval", e)
 		}
@@ -233,10 +232,6 @@ func TestVagueSimulation(t *testing.T) {
 	if e := near(0.029, 0.028, 0.03); e.Reduction > 0.036 {
 		t.Errorf("a precise simulation that just misses it: %.3f, want about its .029", e.Reduction)
 	}
-	bounds = true
-	if e := near(0.036, 0.033, 0.2); e.Reduction != 0.036 {
-		t.Errorf("a vague simulation within what was measured, with bounds: %.3f, want its .036", e.Reduction)
-	}
 }
 
 // Beyond, what is in the middle of what a slow-down leaves open is a number, and a slope is none.
@@ -255,11 +250,19 @@ func TestSimulationThatAddsNothing(t *testing.T) {
 // Bounds that leave open all that a faster region may bring have no number of their own.
 func TestSimulationThatLeavesAllOpen(t *testing.T) {
 	c := slowed(rand.New(rand.NewPCG(1, 2)), 0.4, 0.4)
-	c.AnswerFromSlopes([]float64{0.5})
-	for bounded, want := range map[bool]float64{false: 0.06, true: 0.2} {
-		e := replayed(t, beside(c, profile.Effect{Speedup: 0.5, Samples: 9, Reduction: 0.06, Lo: 0, Hi: 0.51, Bounded: bounded})).Effects[0]
-		if math.Abs(e.Reduction-want) > 0.02 {
-			t.Errorf("bounds: %t: %.3f, want %.2f", bounded, e.Reduction, want)
+	c.AnswerFromSlopes([]float64{0.1, 0.5})
+	for _, tt := range []struct {
+		simulated    profile.Effect
+		want, within float64
+	}{
+		{profile.Effect{Speedup: 0.5, Reduction: 0.06, Hi: 0.51}, 0.06, 0},
+		{profile.Effect{Speedup: 0.5, Reduction: 0.06, Hi: 0.51, Bounded: true}, 0.2, 0.02},
+		{profile.Effect{Speedup: 0.1, Reduction: 0.036, Lo: 0.033, Hi: 0.2, Bounded: true}, 0.036, 0}, // it surely brings something
+	} {
+		tt.simulated.Samples = 9
+		e := replayed(t, beside(c, tt.simulated)).Effects[0]
+		if math.Abs(e.Reduction-tt.want) > tt.within {
+			t.Errorf("%+v: %.3f, want %.3f", tt.simulated, e.Reduction, tt.want)
 		}
 	}
 }

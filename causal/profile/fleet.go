@@ -114,12 +114,13 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 		c := e.count(progress, metric)
 		return float64(c.Sum) / float64(c.Visits)
 	})
-	if known {
-		g.visits += float64(here.Visits)
-		g.Time += float64(here.Sum)
-		g.Base += float64(here.Visits) * each
+	if !known {
+		return
 	}
-	if known && g.shares == nil {
+	g.visits += float64(here.Visits)
+	g.Time += float64(here.Sum)
+	g.Base += float64(here.Visits) * each
+	if g.shares == nil {
 		g.shares = map[int64]float64{}
 		for _, n := range next {
 			g.shares[n.Number] = n.part

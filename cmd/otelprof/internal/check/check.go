@@ -41,7 +41,8 @@ var Command = &command.Command{
 PACKAGE is built twice: at -ref in a worktree of its own, and as it is here. Or -base and -new
 are two programs. Both run at once with ARGS, in pairs, each on half of the processors, and write
 to OTELPROF_DATA_DIR; OTEL_TRACES_SAMPLER=always_off keeps them from exporting spans. Each run is
-of a fresh copy of the program. A program that does not end is interrupted after -for. {port} in ARGS and -load is a port that is free.
+of a fresh copy of the program, in a temporary folder. A program that does not end is interrupted
+after -for. {port} in ARGS and -load is a port that is free.
 
 With -load the programs are servers: sh runs the command against each, once that accepts
 connections on {port}, and the run ends with it.
