@@ -16,7 +16,7 @@ type cell struct {
 	Mode     profile.Mode
 	Region   string
 	Metric   profile.Metric // "" for throughput
-	Speedup  float64        // in [0, 1)
+	Speedup  float64        // below 1; below 0 for slower
 	Question string         // about how the program is built, in place of a region: "capacity to=8"
 
 	Program string // how the program was made, for mode replay: "build=go types=plain"

@@ -110,6 +110,9 @@ func (l *lab) cell(mode profile.Mode, metric profile.Metric, q question, p profi
 
 // effect finds the answer to a question in a profile.
 func (l *lab) effect(p profile.Profile, mode profile.Mode, metric profile.Metric, q question) profile.Effect {
+	if q.speedup < 0 {
+		return answers.Change(p, q.asked().String(), progressOf(l.Workload, metric), metric)
+	}
 	return answers.Effect(p, answers.Question{Mode: planned(mode), Region: q.region, Progress: progressOf(l.Workload, metric), Metric: metric, Speedup: q.speedup})
 }
 

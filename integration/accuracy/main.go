@@ -58,6 +58,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.web, workloads.WebPeerFlag, "", "be the clients of the HTTP server at this `address`, for the command itself")
 	flags.StringVar((*string)(&o.types), "types", string(workloads.CausalTypes), "make the programs of replay from these `types`: causal or plain")
 	flags.StringVar(&o.corpus, "corpus", "", "record programs of replay into this `folder`, and what faster regions bring in truth, and predict nothing")
+	slower := flags.Bool("slower", false, "with -mode replay: ask what regions cost that are 25 and 50 % slower, as otelprof whatif -slower does")
 	structure := flags.Bool("structure", false, "with -mode replay: ask only what other builds would be: channels with more room, larger pools, split locks, other numbers of processors")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -70,6 +71,12 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	}
 	if o.structure = *structure; o.structure && (profile.Mode(*mode) != profile.ModeReplay || o.corpus != "") {
 		return o, errors.New("-structure: must be with -mode replay, without -corpus")
+	}
+	if *slower {
+		if profile.Mode(*mode) != profile.ModeReplay || o.structure {
+			return o, errors.New("-slower: must be with -mode replay, without -structure")
+		}
+		o.speedups = []float64{-0.25, -0.5}
 	}
 	o.only, err = regexp.Compile(*only)
 	return o, err

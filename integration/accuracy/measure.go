@@ -72,7 +72,7 @@ type lab struct {
 	told map[string]time.Duration
 }
 
-// A question is about a region and a speed-up.
+// A question is about a region and a speed-up, below 0 for slower.
 type question struct {
 	region  string
 	speedup float64
@@ -141,7 +141,7 @@ func (l *lab) measure() (result, error) {
 	if len(profiles) > 0 {
 		l.aa()
 	}
-	if slices.Contains(l.modes, profile.ModeReplay) {
+	if slices.Contains(l.modes, profile.ModeReplay) && !l.slows() {
 		if err := l.rebuild(blocks["windows"]); err != nil {
 			return result{}, fmt.Errorf("%s: built in another way: %w", l.Name, err)
 		}

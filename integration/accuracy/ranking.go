@@ -13,11 +13,13 @@ import (
 // classes are all of them, in the order of the summary.
 var classes = []workloads.Class{workloads.Outside, workloads.Contended, workloads.Computing, workloads.Crowded}
 
-// sumUpReplay prints what replay's cells amount to: all together, and those of each class.
-func sumUpReplay(out io.Writer, cells []cell) {
-	if len(cells) == 0 {
+// sumUpReplay prints what replay's cells amount to: those of throughput together and by class, and
+// those of latency.
+func sumUpReplay(out io.Writer, all []cell) {
+	if len(all) == 0 {
 		return
 	}
+	cells := ofMetric(true, all)
 	program := cells[0].Program
 	fmt.Fprintln(out, replayLine(cells, program))
 	for _, class := range classes {
@@ -27,6 +29,7 @@ func sumUpReplay(out io.Writer, cells []cell) {
 		}
 		fmt.Fprintln(out, replayLine(of, fmt.Sprintf("%s class=%s", program, class)))
 	}
+	summarizeLatency(profile.ModeReplay, all).print(out)
 	fmt.Fprintf(out, "# %s: coverage is %.2f if the interval of the actual value is allowed for\n", profile.ModeReplay, summarize(cells, profile.ModeReplay).agreement)
 }
 
@@ -60,8 +63,8 @@ func medianWidth(cells []cell) float64 {
 	return median(widths)
 }
 
-// A strength is what making a region faster brings to throughput, by the mean of its speed-ups, in
-// percentage points; may is by how much the actual one may be off, either way. What has not all its
+// A strength is what making a region faster brings to throughput, or making it slower costs, by the
+// mean of its speed-ups, in percentage points; may is by how much the actual one may be off, either way. What has not all its
 // predictions is predicted to bring less than anything.
 type strength struct{ predicted, actual, may float64 }
 
@@ -79,6 +82,9 @@ func strengths(cells []cell) map[string]map[string]strength {
 	for at, cells := range asked {
 		var s strength
 		for _, c := range cells {
+			if c.Speedup < 0 {
+				c.Predicted, c.Actual = -c.Predicted, span{-c.Actual.Value, -c.Actual.Hi, -c.Actual.Lo}
+			}
 			if c.Withheld != "" {
 				c.Predicted = math.Inf(-1)
 			}

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/integration/internal/answers"
+	"github.com/otelprof/otelprof/internal/replay"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
@@ -29,22 +32,51 @@ func (s settings) thoroughly() settings {
 	return s
 }
 
-// made returns how the program was made.
+// slows reports whether regions are slower, in place of faster.
+func (s settings) slows() bool { return len(s.speedups) > 0 && s.speedups[0] < 0 }
+
+// made returns how the program was made, and what is asked about it.
 func (l *lab) made() string {
 	build := "go"
 	if sched.Present {
 		build = "otelprof"
 	}
-	return fmt.Sprintf("build=%s types=%s", build, l.Types)
+	made := fmt.Sprintf("build=%s types=%s", build, l.Types)
+	if l.slows() {
+		made += " change=slower"
+	}
+	return made
 }
 
 // predictReplay records the program while it runs, and returns the profile.
 func (l *lab) predictReplay() (found profile.Profile, err error) {
+	if l.slows() {
+		return l.study(workloads.Shape{}, l.slower())
+	}
 	err = l.in(workloads.Shape{}, func(_ *workloads.Program, c *causal.Controller) (err error) {
 		found, err = l.recorded(c)
 		return err
 	})
 	return found, err
+}
+
+// slower returns the questions about regions that are slower, and about the control.
+func (l *lab) slower() (questions []replay.Question) {
+	regions := l.Regions
+	if l.Control != "" {
+		regions = append(slices.Clip(regions), l.Control)
+	}
+	for _, region := range regions {
+		for _, s := range l.speedups {
+			questions = append(questions, question{region, s}.asked())
+		}
+	}
+	return questions
+}
+
+// asked is the question as otelprof whatif asks it.
+func (q question) asked() replay.Question {
+	return replay.Question{Faster: []replay.Speedup{{Region: trace.Region{Scope: workloads.Scope, Name: q.region}, By: q.speedup}}}
 }
 
 // recorded records the program, and returns what is known then.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -27,6 +28,15 @@ func TestReplayFlags(t *testing.T) {
 	}
 	if want := []float64{0.25, 0.5, 0.75, 0.95}; !slices.Equal(o.speedups, want) || o.recordings < answers.LeastWindows {
 		t.Errorf("speed-ups %v in %d windows, want %v in %d at least", o.speedups, o.recordings, want, answers.LeastWindows)
+	}
+	slower, err := parseFlags([]string{"-mode", "replay", "-slower"}, &bytes.Buffer{})
+	if want := []float64{-0.25, -0.5}; err != nil || !slices.Equal(slower.speedups, want) {
+		t.Errorf("-slower: speed-ups %v, %v, want %v", slower.speedups, err, want)
+	}
+	for _, args := range [][]string{{"-slower"}, {"-mode", "overlap", "-slower"}, {"-mode", "replay", "-structure", "-slower"}} {
+		if _, err := parseFlags(args, &bytes.Buffer{}); err == nil {
+			t.Errorf("%q: no error, want one", args)
+		}
 	}
 	names := map[string]bool{}
 	for _, w := range o.workloads() {
@@ -65,8 +75,8 @@ func TestReplayLines(t *testing.T) {
 	var out strings.Builder
 	sumUpReplay(&out, cells)
 	want := []string{
-		"accuracy SUMMARY mode=replay build=go types=plain cells=6 mean_abs_error=2.80 worst=10.00 coverage=0.80 median_width=2.00 withheld=1 first_ranked=1/2",
-		"accuracy SUMMARY mode=replay build=go types=plain class=outside cells=3 mean_abs_error=1.33 worst=2.00 coverage=1.00 median_width=4.00 withheld=0 first_ranked=1/1",
+		"accuracy SUMMARY mode=replay build=go types=plain cells=5 mean_abs_error=3.00 worst=10.00 coverage=0.75 median_width=2.00 withheld=1 first_ranked=1/2",
+		"accuracy SUMMARY mode=replay build=go types=plain class=outside cells=2 mean_abs_error=1.00 worst=1.00 coverage=1.00 median_width=3.00 withheld=0 first_ranked=1/1",
 		"accuracy SUMMARY mode=replay build=go types=plain class=contended cells=2 mean_abs_error=10.00 worst=10.00 coverage=0.00 median_width=2.00 withheld=1 first_ranked=0/1",
 		"accuracy SUMMARY mode=replay build=go types=plain class=saturated cells=1 mean_abs_error=0.00 worst=0.00 coverage=1.00 median_width=2.00 withheld=0 first_ranked=0/0",
 	}
@@ -148,10 +158,17 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// A small round of one workload. What comes out is not judged, see TestMeasure.
+// A small round of one workload, with regions that are faster, and slower. What comes out is not
+// judged, see TestMeasure.
 func TestMeasureReplay(t *testing.T) {
+	for _, by := range []float64{0.5, -0.5} {
+		t.Run(fmt.Sprint(by), func(t *testing.T) { measureReplay(t, by) })
+	}
+}
+
+func measureReplay(t *testing.T, by float64) {
 	s := settings{modes: []profile.Mode{profile.ModeReplay}}.replayed(true)
-	s.speedups, s.pairs, s.window, s.settle, s.recording = []float64{0.5}, 1, 50*ms, 10*ms, 100*ms
+	s.speedups, s.pairs, s.window, s.settle, s.recording = []float64{by}, 1, 50*ms, 10*ms, 100*ms
 	i := slices.IndexFunc(workloads.ReplayedWorkloads(workloads.CausalTypes), func(w workloads.Workload) bool { return w.Request != "" })
 	r, err := newLab(workloads.ReplayedWorkloads(workloads.CausalTypes)[i], s).measure()
 	if err != nil {

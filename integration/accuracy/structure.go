@@ -69,10 +69,11 @@ func (l *lab) rebuild(t *noise.Tally) error {
 			l.comment("%s: needs as many processors", r.name)
 			continue
 		}
-		answer, err := l.ask(r)
+		found, err := l.study(r.usual, []replay.Question{r.question})
 		if err != nil {
 			return err
 		}
+		answer := answers.Change(found, r.question.String(), workloads.Done, profile.MetricThroughput)
 		actual, err := l.builtSo(r, t)
 		if err != nil {
 			return err
@@ -100,14 +101,14 @@ func (l *lab) in(s workloads.Shape, f func(*workloads.Program, *causal.Controlle
 	return errors.Join(f(p, c), p.End(), c.Shutdown(context.Background()))
 }
 
-// ask records the usual program and asks about the other one, as otelprof whatif does of a program
-// that runs.
-func (l *lab) ask(r rebuilt) (profile.Effect, error) {
-	study, err := replay.NewStudy(replay.StudyConfig{Questions: []replay.Question{r.question}, Only: func(replaytrace.Region) bool { return false }})
+// study records the program of a shape and asks questions about it, as otelprof whatif does of a
+// program that runs.
+func (l *lab) study(s workloads.Shape, questions []replay.Question) (profile.Profile, error) {
+	study, err := replay.NewStudy(replay.StudyConfig{Questions: questions, Only: func(replaytrace.Region) bool { return false }})
 	if err != nil {
-		return profile.Effect{}, err
+		return profile.Profile{}, err
 	}
-	err = l.in(r.usual, func(_ *workloads.Program, c *causal.Controller) error {
+	err = l.in(s, func(_ *workloads.Program, c *causal.Controller) error {
 		for i := range 2 * l.recordings {
 			enough := !slices.ContainsFunc(study.Result().Answers, func(a replay.Answer) bool { return a.Withheld == replay.WithheldWindows })
 			if i >= l.recordings && enough {
@@ -132,7 +133,7 @@ func (l *lab) ask(r rebuilt) (profile.Effect, error) {
 		}
 		return nil
 	})
-	return answers.Change(replayprofile.Of(study.Result()), r.question.String(), workloads.Done), err
+	return replayprofile.Of(study.Result()), err
 }
 
 // builtSo runs the usual build and the other one in turns, and returns by how many percent the time

@@ -10,6 +10,7 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/integration/accuracy/workloads"
 	"github.com/otelprof/otelprof/integration/internal/answers"
+	"github.com/otelprof/otelprof/internal/runtimemode/sched"
 )
 
 // Targets of a whole run, in percentage points but for the coverage, which is in [0, 1].
@@ -17,7 +18,9 @@ const (
 	mostMeanError   = 1
 	mostWorstError  = 4
 	leastCoverage   = 0.9
-	mostMedianWidth = 10 // of recordings of stock builds
+	leastHeld       = 0.95 // of recordings, of those with all operations in each class
+	mostMedianWidth = 10   // of recordings of stock builds
+	leastFirst      = 0.95 // part of the programs
 )
 
 // holdTargets prints whether the cells meet the targets of their mode, and returns an error that
@@ -65,16 +68,37 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 		return nil
 	}
 	cells, _ = steady(cells)
+	if mode == profile.ModeReplay {
+		return o.missedByReplay(cells)
+	}
 	s := summarize(cells, mode)
 	hold("coverage", s.coverage, leastCoverage, s.coverage >= leastCoverage)
-	if mode == profile.ModeReplay && o.types == workloads.PlainTypes {
-		width := medianWidth(cells)
-		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
-		first, of := ranked(cells)
-		hold("first_ranked", float64(first), float64(of), first == of && of > 0)
-		return missed
-	}
 	hold("mean_abs_error", s.meanAbsError, mostMeanError, s.meanAbsError <= mostMeanError)
 	hold("worst", s.worst, mostWorstError, s.worst <= mostWorstError)
 	return missed
+}
+
+// missedByReplay holds recordings of stock builds to their bounds, and those with all operations to
+// numbers in each class.
+func (o *options) missedByReplay(all []cell) (missed []string) {
+	hold := holdTo(profile.ModeReplay, &missed)
+	cells := ofMetric(true, all)
+	if o.types == workloads.PlainTypes && !sched.Present {
+		s, width := summarize(cells, profile.ModeReplay), medianWidth(cells)
+		hold("coverage", s.coverage, leastHeld, s.coverage >= leastHeld)
+		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
+		first, of := ranked(cells)
+		hold("first_ranked", float64(first), leastFirst*float64(of), float64(first) >= leastFirst*float64(of) && of > 0)
+		return append(missed, summarizeLatency(profile.ModeReplay, all).missed()...)
+	}
+	for _, class := range classes {
+		s := summarize(ofClass(class, cells), profile.ModeReplay)
+		if s.cells == 0 { // left out by -only
+			continue
+		}
+		hold(fmt.Sprintf("class=%s coverage", class), s.coverage, leastHeld, s.coverage >= leastHeld)
+		hold(fmt.Sprintf("class=%s mean_abs_error", class), s.meanAbsError, mostMeanError, s.meanAbsError <= mostMeanError)
+		hold(fmt.Sprintf("class=%s worst", class), s.worst, mostWorstError, s.worst <= mostWorstError)
+	}
+	return append(missed, summarizeLatency(profile.ModeReplay, all).missed()...)
 }

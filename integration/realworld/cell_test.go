@@ -83,6 +83,12 @@ func TestClaims(t *testing.T) {
 		{at(profile.ModeOverlap, 5, 10, 14, 15), false},
 		{at(profile.ModeOverlap, 5, 10, 8, 9), true},
 		{cell{mode: answers.ModeCombined, withheld: "why", actualLo: 20}, true},
+		{at(profile.ModeReplay, 0, 20, 12, 14), true},
+		{at(profile.ModeReplay, 0, 10, 11, 12), false},
+		{cell{mode: profile.ModeReplay, build: byTheTool, lo: 0, hi: 20, predicted: 10, actualLo: 14, actualHi: 16}, false},
+		{cell{mode: profile.ModeReplay, build: stock, lo: 0, hi: 20, predicted: 10, actualLo: 14, actualHi: 16}, true},
+		{cell{mode: profile.ModeReplay, withheld: "why", actualLo: 6}, false},
+		{cell{mode: profile.ModeReplay, withheld: "why", actualLo: 1, actualHi: 9}, true},
 	} {
 		if err := tt.cell.claims(); (err == nil) != tt.holds {
 			t.Errorf("%+v: %v, want that it holds: %v", tt.cell, err, tt.holds)

@@ -100,7 +100,7 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 		return err
 	}
 	fmt.Fprintf(l.out, "# %s: windows: %s\n", p.name, t)
-	l.print(p, b, profile, actual)
+	missed := l.print(p, b, profile, actual)
 	all, err := running.crowd.answered()
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (l lab) tryBuild(ctx context.Context, p program, b build, binary string) (e
 	if all.Failed > 0 {
 		fmt.Fprintf(l.out, "# %s: %d of %d answers had another status than 200 and count for nothing, the last %s\n", p.name, all.Failed, all.Failed+all.Count, strings.TrimSpace(all.Status))
 	}
-	return nil
+	return missed
 }
 
 // keep writes what may be looked at later.
@@ -117,7 +117,9 @@ func keep(path string, text []byte) error { return os.WriteFile(path, text, 0o64
 // vague is by how many percentage points windows that are alike may differ.
 const vague = 3
 
-func (l lab) print(p program, b build, prof profile.Profile, actual map[question][]float64) {
+// print prints the cells of recordings alone, and returns which claims do not hold. Where windows
+// that are alike differ by much, none is judged.
+func (l lab) print(p program, b build, prof profile.Profile, actual map[question][]float64) (missed error) {
 	cells := judge(p, b, profile.ModeReplay, prof, actual, l.speedups)
 	for _, c := range cells {
 		if l.truth {
@@ -126,19 +128,24 @@ func (l lab) print(p program, b build, prof profile.Profile, actual map[question
 		}
 		fmt.Fprintln(l.out, c.line())
 		fmt.Fprintf(l.out, "#   actual from %.2f to %.2f in %d windows\n", c.actualLo, c.actualHi, len(actual[c.question]))
+		if err := c.claims(); err != nil {
+			missed = errors.Join(missed, fmt.Errorf("%s, %s: %w", p.name, b, err))
+		}
 	}
 	alike, least, most := median(actual[question{p.regions[0], 0}])
 	fmt.Fprintf(l.out, "# %s: windows that are alike differ by %.2f, from %.2f to %.2f\n", p.name, alike, least, most)
 	if worst := max(-least, most); worst > vague {
 		fmt.Fprintf(l.out, "# %s: the actual values are worth little: alike windows should differ by %d points at most\n", p.name, vague)
+		missed = nil
 	}
 	if l.truth {
-		return
+		return nil
 	}
 	for _, note := range prof.Notes {
 		fmt.Fprintf(l.out, "# %s: %s\n", p.name, note)
 	}
 	fmt.Fprintln(l.out, summary(p.name, b, cells))
+	return missed
 }
 
 // writeTraces writes execution traces, one a file.

@@ -117,6 +117,8 @@ type given struct {
 // claims returns what does not hold of what a mode claims.
 func (c cell) claims() error {
 	switch {
+	case c.mode == profile.ModeReplay:
+		return c.claimsOfRecordings()
 	case c.withheld != "":
 	case c.mode == profile.ModeSlowdown && c.actualLo > c.hi:
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be at most %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.hi)
@@ -124,6 +126,27 @@ func (c cell) claims() error {
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
 	case c.mode == profile.ModeOverlap && math.Abs(c.error()) > mostError:
 		return fmt.Errorf("%w: %s at %.2f is %.2f points off", errClaim, c.region.span, c.speedup, c.error())
+	}
+	return nil
+}
+
+// What recordings claim, in points: which effects have an answer, and how far a number may be off
+// where all operations are known.
+const (
+	surelyAnswered = 5
+	mostBuiltError = 3
+)
+
+// claimsOfRecordings returns what does not hold of an answer of recordings alone.
+func (c cell) claimsOfRecordings() error {
+	switch {
+	case c.withheld != "" && c.actualLo > surelyAnswered:
+		return fmt.Errorf("%w: %s at %.2f is withheld, and brings %.2f to %.2f in truth: %s", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.withheld)
+	case c.withheld != "":
+	case c.actualLo > c.hi || c.actualHi < c.lo:
+		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
+	case c.build == byTheTool && max(c.actualLo-c.predicted, c.predicted-c.actualHi) > mostBuiltError:
+		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be %.2f within %d points", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.predicted, mostBuiltError)
 	}
 	return nil
 }

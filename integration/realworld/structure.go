@@ -52,7 +52,7 @@ func (l lab) tryVariants(ctx context.Context, p program, b build, binary string)
 			shorter = append(shorter, 100*(1-after[i]/before[i]))
 		}
 		actual, least, most := median(shorter)
-		predicted := answers.Change(foretold, v.question.String(), p.progress)
+		predicted := answers.Change(foretold, v.question.String(), p.progress, profile.MetricThroughput)
 		head := fmt.Sprintf("accuracy %s mode=%s build=%s processes=%d question=%q ", p.name, profile.ModeReplay, b, p.processes(), v.name)
 		if !predicted.Known() {
 			fmt.Fprintf(l.out, "%swithheld=%q actual=%.2f\n", head, predicted.Withheld.String(), actual)

@@ -187,28 +187,30 @@ func (s *Study) answer(q question) Answer {
 	}
 	// Samples without a number still show what single windows came to.
 	if a.Withheld = withheld; withheld != WithheldNone {
-		a.Samples = totalOf(e.clear, q).samples
+		a.Samples = totalOf(e.clear, q, nil).samples
 		return a
 	}
 	// What only shows in all windows together comes after what speaks against each.
-	t := totalOf(windows, q)
-	rebuilt := q.region.Scope == QuestionScope
-	switch {
+	changed := s.changed(q.ask)
+	t := totalOf(windows, q, changed)
+	by, alike := byOf(changed)
+	switch rebuilt := len(changed) == 0; {
 	case why > WithheldDeviation:
 	case t.starved > trace.MostRebuilt || t.starved > trace.MostStarved && !rebuilt:
 		why = WithheldStarved
 	case t.strayed > sim.MostStrayed:
 		why = WithheldChoices
 	}
-	if why > WithheldDeviation && rebuilt { // nothing bounds what another structure brings
+	// Nothing bounds what another structure brings, or one region against another.
+	if why > WithheldDeviation && !alike {
 		a.Withheld = why
 		return a
 	}
 	a.Samples, a.Base, a.Doubt = t.samples, t.base, why
 	a.Reduction = 1 - t.after/t.before
-	a.bound(&t)
+	a.bound(&t, by)
 	if why > WithheldDeviation {
-		a.hull(t.share, t.harm)
+		a.hull(by, t.share, t.harm)
 	}
 	if a.Hi > 1 { // no time shrinks by more than all of it
 		a.Hi, a.Reduction, a.Lo = 1, min(a.Reduction, 1), min(a.Lo, 1)
@@ -220,7 +222,7 @@ func (s *Study) answer(q question) Answer {
 // model is wrong by. Windows cut from one recording resemble each other more than windows of
 // several ones, so that six windows of two recordings may count as two
 // (TestWindowsOfFewRecordings).
-func (a *Answer) bound(t *total) {
+func (a *Answer) bound(t *total, by float64) {
 	e := stats.Clustered(t.samples, t.recordings)
 	a.StdErr = e.StdErr
 	if a.Held {
@@ -254,22 +256,21 @@ func (a *Answer) bound(t *total) {
 		a.Hi, a.Bounded = max(a.Hi, cond.Mean(t.most)+margin), true
 	}
 	if t.unseen > 0 {
-		a.mayHave(t.unseen)
+		a.mayHave(by, t.unseen)
 	}
 	if t.paused.More && t.paused.Part > doubt.LeastUnclear { // what is gained may be waited for then
 		a.Lo = min(a.Lo, -margin)
 	}
 }
 
-// mayHave widens the interval by what spans of the region may have waited for, a part of the time,
-// and have less of where the region is faster.
-func (a *Answer) mayHave(part float64) {
-	more := min(part, 1) * math.Abs(a.Speedup)
+// mayHave widens the interval by what spans of regions that are faster, or slower with by below 0,
+// have less or more of if they waited for it: a part of the period.
+func (a *Answer) mayHave(by, more float64) {
 	if a.Metric != Throughput { // as in hull
 		more = 1
 	}
 	a.Bounded = true
-	if a.Speedup > 0 {
+	if by > 0 {
 		a.Hi += more
 	} else {
 		a.Lo -= more
@@ -281,16 +282,14 @@ func (a *Answer) mayHave(part float64) {
 // [total]; if the replay did become slower, to that. The period of such a program is the mean
 // weight of a critical cycle ((max,+) algebra: Baccelli, Cohen, Olsder and Quadrat, Synchronization
 // and Linearity, 1992). At each time the cycle is in one goroutine, so that spans open for 30 % of
-// the time are at most 30 % of it: twice as fast they save 15 % at most. TestStarved and TestHarm
-// hold it.
-func (a *Answer) hull(share, harm float64) {
-	// Spans of several goroutines may be open for more than all of the time; a period has no more.
-	most := min(share, 1) * math.Abs(a.Speedup)
+// the time are at most 30 % of it: twice as fast they save 15 % at most, which is most. TestStarved
+// and TestHarm hold it.
+func (a *Answer) hull(by, most, harm float64) {
 	if a.Metric != Throughput { // where requests queue, a little less of each may be all of the queue
 		most = 1
 	}
 	lo, hi := -harm, most
-	if a.Speedup < 0 {
+	if by < 0 {
 		lo, hi = -max(most, harm), 0
 		if a.Metric != Throughput { // and a little more of each any queue
 			lo = -mostDeviation
@@ -315,17 +314,17 @@ type total struct {
 	less, more                      float64 // by what begins since others are at it
 	paused                          doubt.Delay
 	clock                           float64 // by how much times of different processes may be off, ns
-	// share is for which part of the time spans of the region were open, all goroutines together:
-	// it saves no more than that. Harm is by how much any region that is faster made the replay
+	// share is which part of the period changes if all time does in which spans of the regions were
+	// open, on all goroutines together: no more is saved than that. Unseen is the same of what they
+	// waited for and is not known. Harm is by how much any region that is faster made the replay
 	// slower where it is not known what all waits are for.
-	share, harm float64
-	// unseen is for which part of the time spans of the region waited for what is not known.
-	unseen float64
+	share, unseen, harm float64
 }
 
 // totalOf sums up windows, each with a sample of the question and a check of its progress point. A
 // run of windows with the same origin is one recording. Without windows the parts are not numbers.
-func totalOf(windows []*window, q question) (t total) {
+// Changed are the regions that the question has faster or slower.
+func totalOf(windows []*window, q question, changed []Speedup) (t total) {
 	var last *trace.Origin
 	recording := 0
 	for _, w := range windows {
@@ -337,7 +336,7 @@ func totalOf(windows []*window, q question) (t total) {
 		}
 		t.recordings = append(t.recordings, recording-1)
 		t.ordered = max(t.ordered, w.ordered)
-		t.add(w, &c, &x, q)
+		t.add(w, &c, &x, q, changed)
 	}
 	for _, part := range []*float64{&t.base, &t.starved, &t.strayed, &t.later, &t.less, &t.more, &t.paused.Part, &t.share, &t.unseen, &t.clock} {
 		*part /= t.visits
@@ -347,7 +346,7 @@ func totalOf(windows []*window, q question) (t total) {
 }
 
 // add adds a window, weighed by its visits; totalOf makes means of that.
-func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
+func (t *total) add(w *window, c *doubt.Check, x *sample, q question, changed []Speedup) {
 	visits := float64(x.visits)
 	t.visits += visits
 	t.before += x.before * visits
@@ -366,7 +365,7 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 	t.clock += float64(w.clock) * visits
 	t.roused += x.roused * visits
 	for i := range w.stampedes {
-		l, m := bounds(&w.stampedes[i], q, x.reduction())
+		l, m := bounds(&w.stampedes[i], changed, x.reduction())
 		t.less, t.more = t.less+l*visits, t.more+m*visits
 	}
 	t.less += moreOften(w.timely, x.reduction()) * visits
@@ -376,13 +375,20 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question) {
 		t.paused.Part += d.Part * visits
 		t.paused.More = t.paused.More || d.More
 	}
-	// Where all waits are known a program that becomes slower is part of the answer, and no doubt.
-	share, ok := w.shares[q.region]
-	if !ok { // of a region without spans it may be all of the time
-		share = 1
+	// Spans of several goroutines may be open for more than all of the time; a period has no more.
+	share, unseen, most := 0.0, 0.0, 0.0
+	for _, f := range changed {
+		open, ok := w.shares[f.Region]
+		if !ok { // of a region without spans it may be all of the time
+			open = 1
+		}
+		share += min(open, 1) * math.Abs(f.By)
+		unseen += min(w.unseen[f.Region], 1) * math.Abs(f.By)
+		most = max(most, math.Abs(f.By))
 	}
-	t.share += share * visits
-	t.unseen += w.unseen[q.region] * visits
+	t.share += min(share, most) * visits
+	t.unseen += min(unseen, most) * visits
+	// Where all waits are known a program that becomes slower is part of the answer, and no doubt.
 	if !w.known() {
 		t.harm = max(t.harm, w.harm[q.point])
 	}

@@ -76,16 +76,31 @@ func (q Question) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// by is how much faster regions are, of several the most; less than 0 where any is slower.
-func (q Question) by() float64 {
-	all := []float64{0}
-	for _, f := range q.Faster {
-		all = append(all, f.By)
+// byOf is how much faster regions are, of several the most; less than 0 where any is slower. Alike
+// means that there are some, and all are faster or all are slower.
+func byOf(changed []Speedup) (by float64, alike bool) {
+	least, most := 0.0, 0.0
+	for _, f := range changed {
+		least, most = min(least, f.By), max(most, f.By)
 	}
-	if least := slices.Min(all); least < 0 {
-		return least
+	if least < 0 {
+		return least, most == 0
 	}
-	return slices.Max(all)
+	return most, len(changed) > 0
+}
+
+// changed returns the regions that are faster, or slower where By is below 0, in an ask: none where
+// the program is built in another way.
+func (s *Study) changed(a ask) []Speedup {
+	if a.region.Scope != QuestionScope {
+		return []Speedup{{a.region, a.speedup}}
+	}
+	for _, q := range s.config.Questions {
+		if len(q.Faster) > 0 && q.ask() == a {
+			return q.Faster
+		}
+	}
+	return nil
 }
 
 // on returns the program and the change that the question is about, false if there is no such thing

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
@@ -111,6 +112,47 @@ func TestQuestion(t *testing.T) {
 		if got := doubt.Period(again.Visits[0], r.End-r.Start) / 1e6; !isNear(got, 2, 0.02) {
 			t.Errorf("%s has changed the program: period %.3f ms, want 2", tt.q, got)
 		}
+	}
+}
+
+// TestQuestionsOfRegions: a region that is slower, or faster, has one answer, whether it is asked
+// about as one of all regions or by a question.
+func TestQuestionsOfRegions(t *testing.T) {
+	limited, _ := limitedService{workers: 4, room: 5, tick: 2 * ms, work: 7 * ms}.record(t)
+	for name, rec := range map[string]*trace.Recording{"alone": loops(t, 200), "a lock": contended(t), "a token bucket": limited} {
+		t.Run(name, func(t *testing.T) {
+			speedups := []float64{-0.5, 0.5}
+			var questions []Question
+			asked := map[string]ask{}
+			for _, r := range rec.Regions {
+				for _, by := range speedups {
+					q := Question{Faster: []Speedup{{r, by}}}
+					questions = append(questions, q)
+					asked[q.String()] = ask{region: r, speedup: by}
+				}
+			}
+			s, err := NewStudy(StudyConfig{Speedups: speedups, Questions: questions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for w := range rec.Windows(doubt.LeastWindows) {
+				if err := s.Add(t.Context(), w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			regions, changes := map[question]Answer{}, map[question]Answer{}
+			for _, a := range s.Result().Answers {
+				all, of := regions, ask{region: a.Region, speedup: a.Speedup}
+				if a.Region.Scope == QuestionScope {
+					all, of = changes, asked[a.Region.Name]
+				}
+				a.Region, a.Speedup = of.region, of.speedup
+				all[question{ask: of, point: a.Point, metric: a.Metric}] = a
+			}
+			if diff := cmp.Diff(regions, changes, cmpopts.EquateNaNs()); diff != "" || len(regions) < 2 {
+				t.Errorf("%d answers about regions; those to questions differ, -want +got:\n%s", len(regions), diff)
+			}
+		})
 	}
 }
 

@@ -24,7 +24,8 @@ func (q Question) ask() ask { return ask{region: trace.Region{Scope: QuestionSco
 
 // restructure asks a window about the program built in other ways. All questions are asked of each
 // window: there are few, and an answer has as many windows as there are. Base is the replay of p
-// with nothing changed. Each question rewrites p, and the alternatives that it has an answer of.
+// with nothing changed. Each question rewrites p, and the alternatives that it has an answer of. One
+// about regions has the answer that the region by itself has (TestQuestionsOfRegions).
 func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, base *sim.Outcome, others []doubt.Alternative) error {
 	// More processors have goroutines meet that took turns before: of a stock trace that needs
 	// bounds of its own, see scaling.go.
@@ -53,6 +54,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 			varied = append(varied, sim.Variation{Base: *base, Changed: sim.Simulate(x, undisturbed, d)})
 		}
 		bounds := q.bounds(others, d)
+		by, _ := byOf(q.Faster)
 		// The answer at each progress point, and its bounds: as in simulate, for regions.
 		for i, point := range w.checked(p) {
 			asked := question{ask: a, point: point}
@@ -63,7 +65,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 					w.bound(asked, &others[k], &bounds[k], i, d)
 				}
 			}
-			bound(w.buckets, w, asked, q.by())
+			bound(w.buckets, w, asked, by)
 			if w.stock && q.Procs > p.Rec.Procs {
 				w.scale(asked, p.Rec.Procs, q.Procs, locks)
 			}
@@ -76,12 +78,16 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 // asked about has no answer, and no visits.
 func (q Question) bounds(others []doubt.Alternative, d int64) []sim.Outcome {
 	all := make([]sim.Outcome, len(others))
-	for i := range others {
-		if others[i].Most && len(q.Faster) == 0 || others[i].Slower && q.by() >= 0 { // it has no locks, or no ticks
+	by, _ := byOf(q.Faster)
+	for i, other := range others {
+		switch {
+		case len(q.Faster) == 0 && (other.Most || other.Pace > 0): // it has no locks, or other processors
+			continue
+		case other.Slower && by >= 0: // or no ticks
 			continue
 		}
-		if y, c, ok := q.on(others[i].P); ok {
-			c.Pace = others[i].Pace
+		if y, c, ok := q.on(other.P); ok {
+			c.Pace = other.Pace
 			all[i] = sim.Simulate(y, c, d)
 		}
 	}

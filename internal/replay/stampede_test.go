@@ -66,17 +66,17 @@ func TestStampedesWiden(t *testing.T) {
 	load, use := trace.Region{Name: "load"}, trace.Region{Name: "use"}
 	s := doubt.Stampede{Region: load, Part: 0.2}
 	for _, tt := range []struct {
-		q                     question
+		changed               Speedup
 		reduction, less, more float64
 	}{
-		{question{ask: ask{region: load, speedup: 0.5}}, 0, 0, 0.1},
-		{question{ask: ask{region: use, speedup: 0.5}}, 0.5, 0.2, 0},
-		{question{ask: ask{region: use, speedup: 0.9}}, 0.9, 0.9, 0},
-		{question{ask: ask{region: use, speedup: 0.1}}, -0.1, 0, 0},
-		{question{ask: ask{region: load, speedup: -1}}, -0.1, 0.4, 0}, // twice as many join, each for twice as long
+		{Speedup{load, 0.5}, 0, 0, 0.1},
+		{Speedup{use, 0.5}, 0.5, 0.2, 0},
+		{Speedup{use, 0.9}, 0.9, 0.9, 0},
+		{Speedup{use, 0.1}, -0.1, 0, 0},
+		{Speedup{load, -1}, -0.1, 0.4, 0}, // twice as many join, each for twice as long
 	} {
-		if less, more := bounds(&s, tt.q, tt.reduction); less != tt.less || more != tt.more {
-			t.Errorf("%s %g faster, %g: %g less and %g more, want %g and %g", tt.q.region, tt.q.speedup, tt.reduction, less, more, tt.less, tt.more)
+		if less, more := bounds(&s, []Speedup{{use, 0}, tt.changed}, tt.reduction); less != tt.less || more != tt.more {
+			t.Errorf("%s %g faster, %g: %g less and %g more, want %g and %g", tt.changed.Region, tt.changed.By, tt.reduction, less, more, tt.less, tt.more)
 		}
 	}
 }

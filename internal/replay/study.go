@@ -261,7 +261,7 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 			others = append(others, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
 		}
 	}
-	// 7. The questions. Those about other builds have their own way to leave other programs out.
+	// 7. The questions. Those about other builds have their own way to leave other programs alone.
 	all := append(slices.Clip(others), undisturbed(p, w, d)...)
 	steps, err := s.simulate(ctx, w, p, &base, all)
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *Study) analyze(ctx context.Context, rec *trace.Recording) (*window, err
 	if err := s.hold(ctx, w, p, all, steps); err != nil {
 		return nil, err
 	}
-	return w, s.restructure(ctx, w, p, &base, others)
+	return w, s.restructure(ctx, w, p, &base, all)
 }
 
 // doubtful notes what speaks against the answers of a window, and returns the work that only some

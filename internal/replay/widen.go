@@ -65,12 +65,15 @@ func (w *window) leaves(p *model.Program, c sim.Change, base, o *sim.Outcome, d 
 // many of them as the recording. Work in s.Region that is faster has fewer come in while it is
 // under way, and slower work has more, for longer each; faster requests have more.
 // TestStampedesWiden has numbers.
-func bounds(s *doubt.Stampede, q question, reduction float64) (less, more float64) {
-	if q.region == s.Region && q.speedup > 0 { // at best as many less as the work is shorter
-		more = s.Part * q.speedup
-	}
-	if q.region == s.Region && q.speedup < 0 { // as many more as it is longer, each for as long
-		less = s.Part * -q.speedup * (1 - q.speedup)
+func bounds(s *doubt.Stampede, changed []Speedup, reduction float64) (less, more float64) {
+	for _, f := range changed {
+		switch {
+		case f.Region != s.Region:
+		case f.By > 0: // at best as many less as the work is shorter
+			more = s.Part * f.By
+		case f.By < 0: // as many more as it is longer, each for as long
+			less = s.Part * -f.By * (1 - f.By)
+		}
 	}
 	if reduction > 0 { // as many more come as there are more requests, and at most as many as take all that is gained
 		less = max(less, min(reduction, s.Part*reduction/(1-reduction)))

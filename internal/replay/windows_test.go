@@ -139,8 +139,8 @@ func TestFarOffWindowsAreAsked(t *testing.T) {
 
 // A latency that grows may grow by any number of times.
 func TestHullOfSlowerLatency(t *testing.T) {
-	a := Answer{Metric: LatencyP90, Speedup: -4}
-	if a.hull(0.7, 0); a.Lo > -2 { // 60 ms for 20
+	a := Answer{Metric: LatencyP90}
+	if a.hull(-4, 2.8, 0); a.Lo > -2 { // 60 ms for 20
 		t.Errorf("%+v, want -200 %% in it", a)
 	}
 }

@@ -15,8 +15,11 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// Done is the progress point of all programs.
-const Done = "done"
+// Done is the progress point of all programs, and Scope the instrumentation scope of their regions.
+const (
+	Done  = "done"
+	Scope = "accuracy"
+)
 
 // A Program is a workload that runs.
 type Program struct {
@@ -39,7 +42,7 @@ type Program struct {
 func Start(w Workload, hook spans.Hook) *Program {
 	tp := spans.WrapTracerProvider(nil, spans.WithHook(hook), spans.WithMarks())
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Program{Types: w.Types, Shape: w.Shape, tracer: tp.Tracer("accuracy"), Left: map[string]*factor{}, stop: stop, tp: tp}
+	p := &Program{Types: w.Types, Shape: w.Shape, tracer: tp.Tracer(Scope), Left: map[string]*factor{}, stop: stop, tp: tp}
 	for _, region := range w.Regions {
 		p.Left[region] = &factor{}
 		p.Left[region].Set(1)

@@ -51,11 +51,11 @@ func Effect(p profile.Profile, q Question) profile.Effect {
 	return profile.Effect{Speedup: q.Speedup, Withheld: profile.Withheld{Code: withheldcode.Other, Text: "the profile has no such curve"}}
 }
 
-// Change returns what a change brings to the throughput of a progress point, which is withheld if
-// the profile has no such change.
-func Change(p profile.Profile, change, progress string) profile.Effect {
+// Change returns what a change brings to a metric of a progress point, which is withheld if the
+// profile has no such change.
+func Change(p profile.Profile, change, progress string, metric profile.Metric) profile.Effect {
 	for _, c := range p.Changes {
-		if c.Change == change && c.Progress == progress && c.Metric == profile.MetricThroughput {
+		if c.Change == change && c.Progress == progress && c.Metric == metric {
 			return c.Effect
 		}
 	}
