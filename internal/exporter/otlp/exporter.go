@@ -17,6 +17,8 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 )
@@ -36,8 +38,9 @@ var ErrNotConfigured = errors.New("otlp: not configured")
 // unless p, from [FromEnv], is enabled. The logger gets an endpoint that cannot be reached or
 // refuses data, and its return; nil stands for otel.Handle.
 //
-// An export takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at most, by default 10 s, and ends with its
-// context. Any goroutine may call the exporter's methods.
+// An export over gRPC, and each try of one over HTTP, takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at
+// most, by default 10 s. Over HTTP it is tried again for a minute while the endpoint is busy. It
+// ends with its context. Any goroutine may call the exporter's methods.
 func NewSpanExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*delivery.SpanExporter, error) {
 	t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
 	var client *http.Client
@@ -47,10 +50,12 @@ func NewSpanExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*del
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: traces", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		inner, err = otlptracegrpc.New(ctx, grpcOptions(p, t, otlptracegrpc.WithEndpointURL, otlptracegrpc.WithEndpoint, otlptracegrpc.WithInsecure)...)
+		inner, err = otlptracegrpc.New(ctx, grpcOptions(p, t, otlptracegrpc.WithEndpointURL, otlptracegrpc.WithEndpoint, otlptracegrpc.WithTLSCredentials)...)
 	default:
 		client = newHTTPClient(t) // has the certificates; beside http:// the SDK refuses any
-		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target), otlptracehttp.WithTLSClientConfig(nil))
+		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target), otlptracehttp.WithTLSClientConfig(nil),
+			otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf), otlptracehttp.WithHeaders(t.headers),
+			otlptracehttp.WithCompression(either(t.gzip, otlptracehttp.GzipCompression, otlptracehttp.NoCompression)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: traces to %s: %w", p.Endpoint, err)
@@ -70,10 +75,11 @@ func NewMetricExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*d
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: metrics", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		inner, err = otlpmetricgrpc.New(ctx, grpcOptions(p, t, otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithEndpoint, otlpmetricgrpc.WithInsecure)...)
+		inner, err = otlpmetricgrpc.New(ctx, grpcOptions(p, t, otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithEndpoint, otlpmetricgrpc.WithTLSCredentials)...)
 	default:
 		client = newHTTPClient(t)
-		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target), otlpmetrichttp.WithTLSClientConfig(nil))
+		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target), otlpmetrichttp.WithTLSClientConfig(nil),
+			otlpmetrichttp.WithHeaders(t.headers), otlpmetrichttp.WithCompression(either(t.gzip, otlpmetrichttp.GzipCompression, otlpmetrichttp.NoCompression)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: metrics to %s: %w", p.Endpoint, err)
@@ -93,11 +99,12 @@ func NewLogExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*deli
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: logs", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		o := grpcOptions(p, t, otlploggrpc.WithEndpointURL, otlploggrpc.WithEndpoint, otlploggrpc.WithInsecure)
+		o := grpcOptions(p, t, otlploggrpc.WithEndpointURL, otlploggrpc.WithEndpoint, otlploggrpc.WithTLSCredentials)
 		inner, err = otlploggrpc.New(ctx, append(o, otlploggrpc.WithHeaders(t.headers))...) // its own reader leaves all out for one that is none
 	default:
 		client = newHTTPClient(t)
-		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithTLSClientConfig(nil), otlploghttp.WithHeaders(t.headers))
+		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithTLSClientConfig(nil),
+			otlploghttp.WithHeaders(t.headers), otlploghttp.WithCompression(either(t.gzip, otlploghttp.GzipCompression, otlploghttp.NoCompression)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: logs to %s: %w", p.Endpoint, err)
@@ -108,15 +115,23 @@ func NewLogExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*deli
 
 // grpcOptions are what exporters over gRPC are given of the endpoint, in the options of each
 // signal.
-func grpcOptions[O any](p Pipeline, t transport, url, name func(string) O, plain func() O) []O {
+func grpcOptions[O any](p Pipeline, t transport, url, name func(string) O, security func(credentials.TransportCredentials) O) []O {
 	o := []O{url(p.target)}
 	if !p.isURL() {
 		o[0] = name(p.target)
 	}
-	if t.plain {
-		o = append(o, plain())
+	if t.plain { // also beside certificates, for which the SDK would take TLS
+		o = append(o, security(insecure.NewCredentials()))
 	}
 	return o
+}
+
+// either returns yes or no.
+func either[T any](is bool, yes, no T) T {
+	if is {
+		return yes
+	}
+	return no
 }
 
 func newMonitor(signal, unit string, p Pipeline, logger *slog.Logger) *delivery.Monitor {

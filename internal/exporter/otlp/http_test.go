@@ -3,14 +3,21 @@ package otlp
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelprof/otelprof/internal/exporter/delivery"
 	"github.com/otelprof/otelprof/internal/testutil"
@@ -115,6 +122,78 @@ func TestAnswerWithParameters(t *testing.T) {
 	}
 }
 
+// certificateOf returns a file with the server's certificate.
+func certificateOf(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// An endpoint of http:// goes without TLS over gRPC too, whatever certificates there are.
+func TestPlainGRPCBesideCertificates(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certificateOf(t, server))
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", newReceiver(t).endpoint(ProtocolGRPC))
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(ProtocolGRPC))
+	var l testutil.Log
+	tp, b := newTraces(t, &l)
+	span(tp, "a")
+	mp, m := newMetrics(t, &l)
+	add(t, mp)
+	lp, r := newLogs(t, &l)
+	emit(lp, "started")
+	err := errors.Join(tp.Shutdown(within(t, 10*time.Second)), mp.Shutdown(within(t, 10*time.Second)), lp.Shutdown(within(t, 10*time.Second)))
+	if spans, points, records := b.Stats(), m.Stats(), r.Stats(); err != nil || spans.Exported != 1 || points.Exported != 1 || records.Exported != 1 {
+		t.Errorf("%v: %+v, %+v, %+v, want one item each exported", err, spans, points, records)
+	}
+}
+
+// What FromEnv reports to be taken is what goes out, though the SDK's exporters read the variables
+// by rules of their own.
+func TestRequestsAreAsReported(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string]string{}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", answering(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.URL.Path] = strings.Join([]string{r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding"), r.Header.Get("X-Test")}, " ")
+	}))
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "GZIP")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-test=yes,x-broken=a%0Ab")
+	env, err := FromEnv()
+	if err == nil || !strings.Contains(err.Error(), "PROTOCOL") || !strings.Contains(err.Error(), "HEADERS") {
+		t.Errorf("FromEnv = %v, want the protocol and a header named", err)
+	}
+	var l testutil.Log
+	spans, errSpans := NewSpanExporter(t.Context(), env.Traces, l.Logger())
+	metrics, errMetrics := NewMetricExporter(t.Context(), env.Metrics, l.Logger())
+	logs, errLogs := NewLogExporter(t.Context(), env.Logs, l.Logger())
+	if err := errors.Join(errSpans, errMetrics, errLogs); err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	span(tp, "a")
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics)))
+	add(t, mp)
+	lp := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(logs)))
+	emit(lp, "started")
+	if err := errors.Join(tp.Shutdown(within(t, 10*time.Second)), mp.Shutdown(within(t, 10*time.Second)), lp.Shutdown(within(t, 10*time.Second))); err != nil {
+		t.Error(err)
+	}
+	const sent = protobufType + " gzip yes"
+	want := map[string]string{"/v1/traces": sent, "/v1/metrics": sent, "/v1/logs": sent}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s\n%s", diff, l.String())
+	}
+}
+
 // The client has what the variables say of certificates and time.
 func TestClientFromEnv(t *testing.T) {
 	hang := make(chan struct{})
@@ -125,11 +204,7 @@ func TestClientFromEnv(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(hang)
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", file)
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certificateOf(t, server))
 	var l testutil.Log
 	for signal, s := range exportOne(t, server.URL, &l) {
 		if s.Exported == 0 {
