@@ -32,10 +32,10 @@ func (p *Profiler) openFiles(c config) (f files) {
 	}
 	var errSpans, errMetrics, errLogs error
 	// The process before may still be there, in a rolling restart on one volume.
-	options := []otlpfile.Option{otlpfile.WithLogger(c.logger), otlpfile.WithWait()}
-	f.spans, errSpans = otlpfile.NewSpanExporter(c.dataDir, options...)
-	f.metrics, errMetrics = otlpfile.NewMetricExporter(c.dataDir, options...)
-	f.logs, errLogs = otlpfile.NewLogExporter(c.dataDir, options...)
+	to := otlpfile.Config{Dir: c.dataDir, Wait: true, Logger: c.logger}
+	f.spans, errSpans = otlpfile.NewSpanExporter(to)
+	f.metrics, errMetrics = otlpfile.NewMetricExporter(to)
+	f.logs, errLogs = otlpfile.NewLogExporter(to)
 	if err := errors.Join(errSpans, errMetrics, errLogs); err != nil {
 		c.logger.Warn("otelprof: data folder: not everything is written", slog.Any("cause", err))
 	}

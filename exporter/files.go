@@ -24,21 +24,14 @@ type Files struct {
 	Logger *slog.Logger
 }
 
-func (f Files) options() []otlpfile.Option {
-	options := []otlpfile.Option{otlpfile.WithLogger(f.Logger)}
-	if f.MaxBytes != 0 {
-		options = append(options, otlpfile.WithMaxSize(f.MaxBytes))
-	}
-	if f.Backups != 0 {
-		options = append(options, otlpfile.WithBackups(f.Backups))
-	}
-	return options
+func (f Files) config() otlpfile.Config {
+	return otlpfile.Config{Dir: f.Dir, MaxBytes: f.MaxBytes, Backups: f.Backups, Logger: f.Logger}
 }
 
 // Spans returns a processor that writes spans. The error names what is wrong with a field, or why
 // the folder cannot be written to.
 func (f Files) Spans() (*SpanProcessor, error) {
-	e, err := otlpfile.NewSpanExporter(f.Dir, f.options()...)
+	e, err := otlpfile.NewSpanExporter(f.config())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +40,7 @@ func (f Files) Spans() (*SpanProcessor, error) {
 
 // Logs returns a processor that writes log records, each as soon as the one before is written.
 func (f Files) Logs() (*LogProcessor, error) {
-	e, err := otlpfile.NewLogExporter(f.Dir, f.options()...)
+	e, err := otlpfile.NewLogExporter(f.config())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +49,7 @@ func (f Files) Logs() (*LogProcessor, error) {
 
 // Metrics returns an exporter that writes metrics, for a reader of the SDK's.
 func (f Files) Metrics() (*MetricExporter, error) {
-	e, err := otlpfile.NewMetricExporter(f.Dir, f.options()...)
+	e, err := otlpfile.NewMetricExporter(f.config())
 	if err != nil {
 		return nil, err
 	}

@@ -83,8 +83,8 @@ func openSide(ctx context.Context, cfg settings, files string, stderr io.Writer)
 
 // openSDK makes providers as the SDK has them by default, with exporters to files.
 func openSDK(files string) (side, error) {
-	spans, errSpans := otlpfile.NewSpanExporter(files)
-	metrics, errMetrics := otlpfile.NewMetricExporter(files)
+	spans, errSpans := otlpfile.NewSpanExporter(otlpfile.Config{Dir: files})
+	metrics, errMetrics := otlpfile.NewMetricExporter(otlpfile.Config{Dir: files})
 	if err := errors.Join(errSpans, errMetrics); err != nil {
 		return side{}, err
 	}

@@ -28,7 +28,7 @@ func init() {
 
 // writeForever exports batches and prints the number of each when it is written.
 func writeForever(dir string) error {
-	e, err := NewSpanExporter(dir, WithMaxSize(1<<20), WithBackups(10_000))
+	e, err := NewSpanExporter(Config{Dir: dir, MaxBytes: 1 << 20, Backups: 10_000})
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func TestKilledProcessLosesNoWrittenLine(t *testing.T) {
 			tear(t, filepath.Join(dir, "traces.jsonl"))
 		}
 		var l testutil.Log
-		e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+		e, err := NewSpanExporter(Config{Dir: dir, Logger: l.Logger()})
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -136,7 +136,7 @@ func fillDisk(dir string) error {
 		return err
 	}
 	var l testutil.Log
-	e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+	e, err := NewSpanExporter(Config{Dir: dir, Logger: l.Logger()})
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func TestSpansLikeTheSDK(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	e, err := NewSpanExporter(dir)
+	e, err := NewSpanExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestMetricsLikeTheSDK(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	e, err := NewMetricExporter(dir)
+	e, err := NewMetricExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestLogsLikeTheSDK(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	e, err := NewLogExporter(dir)
+	e, err := NewLogExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func asJSON(t *testing.T, v any) any {
 
 func TestInvalidUTF8CostsNoBatch(t *testing.T) {
 	dir := t.TempDir()
-	e, err := NewSpanExporter(dir)
+	e, err := NewSpanExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func TestInvalidUTF8CostsNoBatch(t *testing.T) {
 
 func TestMetricsWithoutOTLPWordsAreRefused(t *testing.T) {
 	var l testutil.Log
-	e, err := NewMetricExporter(t.TempDir(), WithLogger(l.Logger()))
+	e, err := NewMetricExporter(Config{Dir: t.TempDir(), Logger: l.Logger()})
 	if err != nil {
 		t.Fatal(err)
 	}

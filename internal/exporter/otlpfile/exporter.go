@@ -17,14 +17,14 @@ import (
 	"github.com/otelprof/otelprof/internal/otlpjson"
 )
 
-// NewSpanExporter returns an exporter that writes spans to traces.jsonl in the folder, which must
-// exist; it counts and logs what fails, and is what [delivery.NewBatcher] takes. A folder that
-// cannot be written to, or that another process or exporter writes to, is an error, see [WithWait].
+// NewSpanExporter returns an exporter that writes spans to traces.jsonl in the folder; it counts and
+// logs what fails, and is what [delivery.NewBatcher] takes. A folder that cannot be written to, or
+// that another process or exporter writes to, is an error, but for [Config.Wait].
 // A write that fails later is logged once and counted; so is what comes in the second after it,
 // which is not even encoded. Then one is tried again. The owner alone may read the files. Any
 // goroutine may call its methods.
-func NewSpanExporter(dir string, opts ...Option) (*delivery.SpanExporter, error) {
-	f, m, err := open(dir, "traces", "spans", opts)
+func NewSpanExporter(c Config) (*delivery.SpanExporter, error) {
+	f, m, err := open(c, "traces", "spans")
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func NewSpanExporter(dir string, opts ...Option) (*delivery.SpanExporter, error)
 
 // NewMetricExporter is [NewSpanExporter] for metrics and metrics.jsonl, with the SDK's default
 // temporality (cumulative) and aggregation.
-func NewMetricExporter(dir string, opts ...Option) (*delivery.MetricExporter, error) {
-	f, m, err := open(dir, "metrics", "data points", opts)
+func NewMetricExporter(c Config) (*delivery.MetricExporter, error) {
+	f, m, err := open(c, "metrics", "data points")
 	if err != nil {
 		return nil, err
 	}
@@ -42,37 +42,37 @@ func NewMetricExporter(dir string, opts ...Option) (*delivery.MetricExporter, er
 }
 
 // NewLogExporter is [NewSpanExporter] for log records and logs.jsonl.
-func NewLogExporter(dir string, opts ...Option) (*delivery.LogExporter, error) {
-	f, m, err := open(dir, "logs", "log records", opts)
+func NewLogExporter(c Config) (*delivery.LogExporter, error) {
+	f, m, err := open(c, "logs", "log records")
 	if err != nil {
 		return nil, err
 	}
 	return delivery.WrapLogs(logWriter{f}, m), nil
 }
 
-func open(dir, base, unit string, opts []Option) (*file, *delivery.Monitor, error) {
-	c, err := newConfig(opts)
+func open(c Config, base, unit string) (*file, *delivery.Monitor, error) {
+	c, err := c.complete()
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := openFile(dir, base, c)
+	f, err := openFile(base, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.cut.lines > 0 {
 		notice := fmt.Sprintf("otlpfile: %s: %d torn lines, %d bytes, cut off: the process before did not end in order",
 			f.path(), f.cut.lines, f.cut.bytes)
-		if c.logger == nil {
+		if c.Logger == nil {
 			otel.Handle(errors.New(notice))
 		} else {
-			c.logger.Log(context.Background(), slog.LevelWarn, notice)
+			c.Logger.Log(context.Background(), slog.LevelWarn, notice)
 		}
 	}
 	return f, delivery.NewMonitor(delivery.Config{
 		Name:   fmt.Sprintf("otlpfile: %s to %s", base, f.path()),
 		Unit:   unit,
 		Cause:  errno,
-		Logger: c.logger,
+		Logger: c.Logger,
 		Rejected: func(err error) (items int, ok bool) {
 			refused, ok := errors.AsType[*refusedError](err)
 			if !ok {

@@ -36,11 +36,10 @@ var errClosed = errors.New("otlpfile: closed")
 // A file is the one that is written and the full ones beside it. Any goroutine may call
 // its methods.
 type file struct {
-	dir, base string // base is "traces"
-	maxBytes  int64
-	backups   int
-	rename    func(from, to string) error
-	calls     chan struct{} // of one, see within
+	Config
+	base   string // "traces"
+	rename func(from, to string) error
+	calls  chan struct{} // of one, see within
 
 	mu     sync.Mutex
 	unlock func()    // nil while another has the lock
@@ -57,17 +56,17 @@ type file struct {
 // openFile opens the file of one signal, and cuts off what a killed process left at its end.
 // Another open file of this signal in the folder, in any process, is an error, unless that is
 // waited for.
-func openFile(dir, base string, c config) (*file, error) {
-	info, err := os.Stat(dir)
+func openFile(base string, c Config) (*file, error) {
+	info, err := os.Stat(c.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("otlpfile: folder %s: %w", dir, cause(err))
+		return nil, fmt.Errorf("otlpfile: folder %s: %w", c.Dir, cause(err))
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("otlpfile: folder %s: must be a folder", dir)
+		return nil, fmt.Errorf("otlpfile: folder %s: must be a folder", c.Dir)
 	}
-	w := &file{dir: dir, base: base, maxBytes: c.maxBytes, backups: c.backups, rename: os.Rename, calls: make(chan struct{}, 1)}
+	w := &file{Config: c, base: base, rename: os.Rename, calls: make(chan struct{}, 1)}
 	if err := w.lock(); err != nil {
-		if c.waits && errors.Is(err, errInUse) {
+		if c.Wait && errors.Is(err, errInUse) {
 			return w, nil
 		}
 		return nil, err
@@ -84,7 +83,7 @@ func (w *file) lock() error {
 	if w.unlock != nil {
 		return nil
 	}
-	path := filepath.Join(w.dir, w.base+".lock")
+	path := filepath.Join(w.Dir, w.base+".lock")
 	err := errInUse
 	if now := time.Now(); now.Sub(w.tried) >= lockEvery {
 		w.tried = now
@@ -96,7 +95,7 @@ func (w *file) lock() error {
 	return nil
 }
 
-func (w *file) path() string { return filepath.Join(w.dir, w.base+extension) }
+func (w *file) path() string { return filepath.Join(w.Dir, w.base+extension) }
 
 // open opens the file to append to it. w.mu is held, or w is not shared yet.
 func (w *file) open() (err error) {
@@ -190,7 +189,7 @@ func (w *file) ready(room int64) error {
 	if err := w.mend(); err != nil {
 		return err
 	}
-	if w.size > 0 && w.size+room > w.maxBytes {
+	if w.size > 0 && w.size+room > w.MaxBytes {
 		return w.rotate()
 	}
 	return nil
@@ -214,17 +213,10 @@ func (w *file) rotate() error {
 	if err := w.f.Sync(); err != nil {
 		return fmt.Errorf("otlpfile: sync %s: %w", w.path(), cause(err))
 	}
-	if err := w.prune(max(0, w.backups-1)); err != nil {
+	if err := w.prune(w.Backups - 1); err != nil {
 		return err
 	}
-	if w.backups == 0 {
-		if err := w.f.Truncate(0); err != nil {
-			return fmt.Errorf("otlpfile: cut %s: %w", w.path(), cause(err))
-		}
-		w.size = 0
-		return nil
-	}
-	full := filepath.Join(w.dir, w.base+"-"+w.stamp(time.Now())+extension)
+	full := filepath.Join(w.Dir, w.base+"-"+w.stamp(time.Now())+extension)
 	if _, err := os.Lstat(full); err == nil {
 		return fmt.Errorf("otlpfile: rotate %s: %w", full, fs.ErrExist)
 	}
@@ -233,7 +225,7 @@ func (w *file) rotate() error {
 	if err := w.rename(w.path(), full); err != nil {
 		return fmt.Errorf("otlpfile: rotate %s: %w", w.path(), cause(err))
 	}
-	_ = syncDir(w.dir) // after a crash the file may have its old name, its lines are safe
+	_ = syncDir(w.Dir) // after a crash the file may have its old name, its lines are safe
 	return w.open()
 }
 
@@ -262,11 +254,11 @@ func (w *file) stampOf(name string) (t time.Time, ok bool) {
 func (w *file) prune(keep int) error {
 	names, err := w.full()
 	if err != nil {
-		return fmt.Errorf("otlpfile: folder %s: %w", w.dir, cause(err))
+		return fmt.Errorf("otlpfile: folder %s: %w", w.Dir, cause(err))
 	}
 	var errs []error
 	for len(names) > keep {
-		if err := os.Remove(filepath.Join(w.dir, names[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(w.Dir, names[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("otlpfile: remove %s: %w", names[0], cause(err)))
 		}
 		names = names[1:]
@@ -277,7 +269,7 @@ func (w *file) prune(keep int) error {
 // full returns the names of the full files, oldest first. Files whose names it did not
 // give are not among them.
 func (w *file) full() ([]string, error) {
-	entries, err := os.ReadDir(w.dir)
+	entries, err := os.ReadDir(w.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func TestRotation(t *testing.T) {
 	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewSpanExporter(dir, WithMaxSize(2000), WithBackups(3))
+	e, err := NewSpanExporter(Config{Dir: dir, MaxBytes: 2000, Backups: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,27 +104,9 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-func TestRotationWithoutBackups(t *testing.T) {
-	dir := t.TempDir()
-	e, err := NewSpanExporter(dir, WithMaxSize(1000), WithBackups(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		export(t, e, stub("a", i, 1))
-	}
-	closed(t, e)
-	if diff := cmp.Diff([]string{"traces.jsonl"}, files(t, dir)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	if got := numbers(t, filepath.Join(dir, "traces.jsonl")); len(got) == 0 || got[len(got)-1] != 19 {
-		t.Errorf("spans %v, want the newest", got)
-	}
-}
-
 func TestLineLongerThanAFile(t *testing.T) {
 	dir := t.TempDir()
-	e, err := NewSpanExporter(dir, WithMaxSize(100))
+	e, err := NewSpanExporter(Config{Dir: dir, MaxBytes: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +151,7 @@ func TestOpenCutsTornTail(t *testing.T) {
 				t.Fatal(err)
 			}
 			var l testutil.Log
-			e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+			e, err := NewSpanExporter(Config{Dir: dir, Logger: l.Logger()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +197,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewSpanExporter(tt.dir)
+			_, err := NewSpanExporter(Config{Dir: tt.dir})
 			if err == nil || !strings.Contains(err.Error(), tt.dir) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("NewSpanExporter = %v, want an error with %q and %q", err, tt.dir, tt.want)
 			}
@@ -223,30 +205,30 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-func TestOptionErrors(t *testing.T) {
-	_, err := NewSpanExporter(t.TempDir(), WithMaxSize(0), WithBackups(-1))
-	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "max size 0") || !strings.Contains(err.Error(), "backups -1") {
-		t.Errorf("NewSpanExporter = %v, want both options named", err)
+func TestConfigErrors(t *testing.T) {
+	_, err := NewSpanExporter(Config{Dir: t.TempDir(), MaxBytes: -1, Backups: -1})
+	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "max size -1") || !strings.Contains(err.Error(), "backups -1") {
+		t.Errorf("NewSpanExporter = %v, want both fields named", err)
 	}
 }
 
 func TestSecondWriterIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	e, err := NewSpanExporter(dir)
+	e, err := NewSpanExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewSpanExporter(dir); !errors.Is(err, errInUse) {
+	if _, err := NewSpanExporter(Config{Dir: dir}); !errors.Is(err, errInUse) {
 		t.Errorf("second NewSpanExporter = %v, want errInUse", err)
 	}
-	m, err := NewMetricExporter(dir)
+	m, err := NewMetricExporter(Config{Dir: dir})
 	if err != nil {
 		t.Errorf("NewMetricExporter beside it: %v", err)
 	} else {
 		closed(t, m)
 	}
 	closed(t, e)
-	e, err = NewSpanExporter(dir)
+	e, err = NewSpanExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("NewSpanExporter after Shutdown: %v", err)
 	}
@@ -260,7 +242,7 @@ func inMovable(t *testing.T, l *testutil.Log) (e *delivery.SpanExporter, dir str
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewSpanExporter(dir, WithLogger(l.Logger()))
+	e, err := NewSpanExporter(Config{Dir: dir, Logger: l.Logger()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +332,7 @@ func TestNothingIsEncodedWhileWritesFail(t *testing.T) {
 
 func TestRemovedFileIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
-	e, err := NewSpanExporter(dir)
+	e, err := NewSpanExporter(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +350,7 @@ func TestRemovedFileIsMadeAgain(t *testing.T) {
 
 func TestExportAfterShutdown(t *testing.T) {
 	var l testutil.Log
-	e, err := NewSpanExporter(t.TempDir(), WithLogger(l.Logger()))
+	e, err := NewSpanExporter(Config{Dir: t.TempDir(), Logger: l.Logger()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +364,7 @@ func TestExportAfterShutdown(t *testing.T) {
 
 func TestExportConcurrentSafe(t *testing.T) {
 	dir := t.TempDir()
-	e, err := NewSpanExporter(dir, WithMaxSize(20_000), WithBackups(10_000))
+	e, err := NewSpanExporter(Config{Dir: dir, MaxBytes: 20_000, Backups: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // newFile returns a file whose lines fill it one by one.
-func newFile(t *testing.T, dir string, backups int) *file {
+func newFile(t *testing.T, dir string) *file {
 	t.Helper()
-	f, err := openFile(dir, "traces", config{maxBytes: 10, backups: backups})
+	f, err := openFile("traces", Config{Dir: dir, MaxBytes: 10, Backups: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func appendLine(t *testing.T, f *file, i int) {
 
 // Windows refuses to rename a file that is open.
 func TestRotationRenamesNoOpenFile(t *testing.T) {
-	f := newFile(t, t.TempDir(), 4)
+	f := newFile(t, t.TempDir())
 	renamed := 0
 	f.rename = func(from, to string) error {
 		renamed++
@@ -60,7 +60,7 @@ func TestRotationRenamesNoOpenFile(t *testing.T) {
 // A rotation that fails is tried again by the next write, and costs no line that was written.
 func TestRotationThatFailsIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
-	f := newFile(t, dir, 4)
+	f := newFile(t, dir)
 	appendLine(t, f, 0)
 	f.rename = func(string, string) error { return errors.New("used by another process") }
 	if err := f.append([]byte("{\"new\":1}\n")); err == nil {
@@ -82,7 +82,7 @@ func TestClockSetBackKeepsTheNewestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := newFile(t, dir, 4)
+	f := newFile(t, dir)
 	for i := range 6 {
 		appendLine(t, f, i)
 	}
@@ -103,7 +103,7 @@ func TestFilesAreForTheirOwner(t *testing.T) {
 		t.Skip("no modes")
 	}
 	dir := t.TempDir()
-	f := newFile(t, dir, 4)
+	f := newFile(t, dir)
 	appendLine(t, f, 0)
 	appendLine(t, f, 1)
 	entries, err := os.ReadDir(dir)
@@ -121,12 +121,12 @@ func TestFilesAreForTheirOwner(t *testing.T) {
 func TestFolderIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		before, err := NewSpanExporter(dir)
+		before, err := NewSpanExporter(Config{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var l testutil.Log
-		after, err := NewSpanExporter(dir, WithWait(), WithLogger(l.Logger()))
+		after, err := NewSpanExporter(Config{Dir: dir, Wait: true, Logger: l.Logger()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestFolderIsTakenOver(t *testing.T) {
 // padded.
 func TestCopyTruncate(t *testing.T) {
 	dir := t.TempDir()
-	f, err := openFile(dir, "traces", config{maxBytes: 1 << 20, backups: 4})
+	f, err := openFile("traces", Config{Dir: dir, MaxBytes: 1 << 20, Backups: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
