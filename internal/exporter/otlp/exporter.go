@@ -38,9 +38,9 @@ var ErrNotConfigured = errors.New("otlp: not configured")
 // unless p, from [FromEnv], is enabled. The logger gets an endpoint that cannot be reached or
 // refuses data, and its return; nil stands for otel.Handle.
 //
-// An export over gRPC, and each try of one over HTTP, takes as long as OTEL_EXPORTER_OTLP_TIMEOUT at
-// most, by default 10 s. Over HTTP it is tried again for a minute while the endpoint is busy. It
-// ends with its context. Any goroutine may call the exporter's methods.
+// An export over gRPC, and each try of one over HTTP, takes OTEL_EXPORTER_OTLP_TIMEOUT at most, by
+// default 10 s. Over HTTP it is tried again for a minute while the endpoint is busy. It ends with
+// its context. Any goroutine may call the exporter's methods.
 func NewSpanExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*delivery.SpanExporter, error) {
 	t, _ := transportFromEnv(traces, p.target) // FromEnv has returned the error
 	var client *http.Client

@@ -17,12 +17,12 @@ import (
 	"github.com/otelprof/otelprof/internal/otlpjson"
 )
 
-// NewSpanExporter returns an exporter that writes spans to traces.jsonl in the folder; it counts and
-// logs what fails, and is what [delivery.NewBatcher] takes. A folder that cannot be written to, or
-// that another process or exporter writes to, is an error, but for [Config.Wait].
-// A write that fails later is logged once and counted; so is what comes in the second after it,
-// which is not even encoded. Then one is tried again. The owner alone may read the files. Any
-// goroutine may call its methods.
+// NewSpanExporter returns an exporter that writes spans to traces.jsonl in the folder; it counts
+// and logs what fails, and is what [delivery.NewBatcher] takes. A folder that cannot be written to,
+// or that another process or exporter writes to, is an error, but for [Config.Wait]. A write that
+// fails later is logged once and counted; so is what comes in the second after it, which is not
+// even encoded. Then one is tried again. The owner alone may read the files. Any goroutine may call
+// its methods.
 func NewSpanExporter(c Config) (*delivery.SpanExporter, error) {
 	f, m, err := open(c, "traces", "spans")
 	if err != nil {
