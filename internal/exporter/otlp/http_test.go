@@ -194,6 +194,29 @@ func TestRequestsAreAsReported(t *testing.T) {
 	}
 }
 
+// The name and the password of an endpoint go with each request, unless there is a header for them.
+func TestPasswordOfEndpoint(t *testing.T) {
+	for want, headers := range map[string]string{
+		"Basic YW5uOnAgdw==": "", // ann, p w
+		"Bearer token":       "authorization=Bearer%20token",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+			endpoint := answering(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != want {
+					w.WriteHeader(http.StatusUnauthorized)
+				}
+			})
+			var l testutil.Log
+			for signal, s := range exportOne(t, strings.Replace(endpoint, "http://", "http://ann:p%20w@", 1), &l) {
+				if s.Exported == 0 {
+					t.Errorf("%s: %+v, want success", signal, s)
+				}
+			}
+		})
+	}
+}
+
 // The client has what the variables say of certificates and time.
 func TestClientFromEnv(t *testing.T) {
 	hang := make(chan struct{})

@@ -3,6 +3,7 @@ package otlp
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -54,6 +55,7 @@ func transportFromEnv(s signal, endpoint string) (transport, error) {
 	}
 	variable, value := read("HEADERS")
 	errs = append(errs, parseHeaders(t.headers, variable, value))
+	authorize(t.headers, endpoint)
 	_, insecure := read("INSECURE")
 	scheme, _, _ := strings.Cut(endpoint, ":")
 	t.plain = scheme == "http" || scheme == "unix" || scheme != "https" && strings.EqualFold(insecure, "true")
@@ -80,6 +82,23 @@ func parseHeaders(headers map[string]string, variable, list string) error {
 		headers[key] = value
 	}
 	return errors.Join(errs...)
+}
+
+// authorize makes a header of the name and the password in an endpoint, which the SDK's exporters
+// leave out, unless there is one.
+func authorize(headers map[string]string, endpoint string) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.User == nil {
+		return
+	}
+	const header = "Authorization"
+	for key := range headers {
+		if strings.EqualFold(key, header) {
+			return
+		}
+	}
+	password, _ := u.User.Password()
+	headers[header] = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
 }
 
 // tlsFromEnv leaves out a file that cannot be used: the handshake then fails where the other side
