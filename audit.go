@@ -14,9 +14,6 @@ import (
 	"github.com/otelprof/otelprof/internal/naming"
 )
 
-// auditScope is the instrumentation scope of the audit.
-const auditScope = "github.com/otelprof/otelprof/causal"
-
 // An audit gives what happens to plans to OpenTelemetry: each event is a log record, and an
 // event of a span that lasts from the plan's arrival to its end. The spans do not come from
 // the wrapped provider: they are no regions.
@@ -27,7 +24,7 @@ type audit struct {
 }
 
 func newAudit(logs *sdklog.LoggerProvider, traces trace.TracerProvider) *audit {
-	return &audit{logs.Logger(auditScope), traces.Tracer(auditScope), map[string]trace.Span{}}
+	return &audit{logs.Logger(naming.CausalScope), traces.Tracer(naming.CausalScope), map[string]trace.Span{}}
 }
 
 // take takes one event after the other.
