@@ -45,14 +45,14 @@ func newGrowth(speedup float64) *Growth {
 
 // At returns the growth at t, in nanoseconds since the setting began.
 func (g *Growth) At(t int64) int64 {
-	most := g.closed.Load()
-	moving := g.moving(t)
+	most, moving := int64(0), g.moving(t)
 	for i := range g.high.Load() {
 		if key := g.slots[i].key.Load(); key != silent {
 			most = max(most, key+moving)
 		}
 	}
-	return most
+	// It comes last: what a slot has shown is in it before the slot is silent, see keep.
+	return max(most, g.closed.Load())
 }
 
 // moving is what a slot adds to its key at t.

@@ -1,6 +1,10 @@
 package ledger
 
-import "testing"
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
 
 func checkGrowth(tb testing.TB, s *Setting, t, want int64) {
 	tb.Helper()
@@ -47,6 +51,33 @@ func TestGrowthOfMoreThanSlots(t *testing.T) {
 	last.Ledger().base = 50
 	last.End(s, 300, false)
 	checkGrowth(t, s, 300, 100)
+}
+
+// TestGrowthNeverFallsConcurrentSafe reads the growth while the region is entered and left all the
+// time: what it has grown to stays.
+func TestGrowthNeverFallsConcurrentSafe(t *testing.T) {
+	s := paid(t, .5)
+	var now, ended atomic.Int64
+	var owner sync.WaitGroup
+	owner.Go(func() {
+		defer ended.Store(1)
+		l := New()
+		for at := int64(0); at < 200_000_000; at += 1000 {
+			f := l.Begin(s, at, 0, nil, false)
+			now.Store(at + 500)
+			f.End(s, at+1000, false)
+		}
+	})
+	last := int64(0)
+	for ended.Load() == 0 {
+		growth := s.Growth().At(now.Load())
+		if growth < last {
+			t.Errorf("growth %d after %d", growth, last)
+			break
+		}
+		last = growth
+	}
+	owner.Wait()
 }
 
 func TestGrowthStopsWhileItWaits(t *testing.T) {
