@@ -308,8 +308,10 @@ const glance = 5 * time.Millisecond
 // visit counts a visit of a progress point, on one of its paths.
 func (run *Run) visit(point, path int) {
 	run.paths[point].Visits[path].Add(1)
-	now := clock.Now()
-	run.Progress[point].Add(now, run.InForce().GrowthAt(now))
+	run.Progress[point].Add(func() (at, growth int64) {
+		at = clock.Now()
+		return at, run.InForce().GrowthAt(at)
+	})
 }
 
 // Seen are the regions that the plan selects, in the order in which they were seen.

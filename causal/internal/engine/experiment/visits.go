@@ -19,10 +19,12 @@ type Visit struct {
 	At, Growth int64
 }
 
-// Add counts a visit at a time of the clock, and the growth at that time.
-func (c *VisitCounter) Add(at, growth int64) {
+// Add counts a visit, and reads when it is, by the clock, and the growth then. It does so where
+// Reset cannot come in between: the growth of an experiment that is over would stay in the next.
+func (c *VisitCounter) Add(read func() (at, growth int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	at, growth := read()
 	c.Last.Count++
 	c.Last.At, c.Last.Growth = max(c.Last.At, at), max(c.Last.Growth, growth)
 }
@@ -34,7 +36,8 @@ func (c *VisitCounter) Latest() Visit {
 	return c.Last
 }
 
-// Reset forgets the growth, which begins anew with each experiment.
+// Reset forgets the growth, which begins anew with each experiment. Call it when nothing is in
+// force that grows.
 func (c *VisitCounter) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
