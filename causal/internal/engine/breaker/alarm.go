@@ -46,9 +46,11 @@ func (a *alarm) second(p float64) {
 	a.events, a.of = 0, 0
 }
 
-// grown is a stake with what the second that goes on has brought so far.
+// grown is a stake with what the second that goes on has brought so far. A share of 0 or 1 would be
+// surely right or surely wrong, and the stake no number any more.
 func (a *alarm) grown(i int, p float64) float64 {
-	p = max(p, 1e-6)
+	const surely = 1e-6
+	p = min(max(p, surely), 1-surely)
 	q := min(rises[i]*p, (1+p)/2)
 	won := a.events*math.Log(q/p) + (a.of-a.events)*math.Log((1-q)/(1-p))
 	return min(1e300, (1+a.stakes[i])*math.Exp(min(won, mostInSecond)))

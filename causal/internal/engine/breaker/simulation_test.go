@@ -108,6 +108,25 @@ func TestAlarmIsRarelyFalse(t *testing.T) {
 	}
 }
 
+// Where all fail without delays, too, there is nothing to see; there is when that is over.
+func TestAlarmAfterAllFailed(t *testing.T) {
+	var a alarm
+	for range 10 {
+		a.add(100, 100)
+		if a.raised(1) {
+			t.Fatal("raised where as many fail as may")
+		}
+		a.second(1)
+	}
+	for range 10 {
+		a.add(50, 100)
+		a.second(0.1)
+	}
+	if !a.raised(0.1) {
+		t.Errorf("not raised where five times as many fail as may: stakes %v", a.stakes)
+	}
+}
+
 func poisson(rng *rand.Rand, mean float64) (n float64) {
 	for p := rng.ExpFloat64(); p < mean; p += rng.ExpFloat64() {
 		n++
