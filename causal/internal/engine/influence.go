@@ -69,13 +69,15 @@ func (run *Run) Begin(a experiment.Arm) Influence {
 		return run.beginScheduled(a)
 	}
 	o, err := run.NewOverlap(a)
-	if err != nil {
-		return still{} // the region has no ID: there are too many
+	if err != nil { // the region has no ID
+		return vain{why: "there are too many regions to know this one from others"}
 	}
 	for i := range run.Progress {
 		run.Progress[i].Reset()
 	}
-	virtualtime.Observe(run, o.Observation)
+	if !virtualtime.Observe(run, o.Observation) { // else its debts would take the place of the other's
+		return vain{why: "another controller has an experiment in force"}
+	}
 	run.Put(o)
 	return o
 }
@@ -100,6 +102,15 @@ func (still) Delays() int64                  { return 0 }
 func (still) Latencies() []*otelhdr.Snapshot { return nil }
 func (still) Mark()                          {}
 func (still) Look(*experiment.Experiment)    {}
+
+// A vain influence is that of an arm that cannot be put in force, for a reason.
+type vain struct {
+	still
+	why string
+}
+
+// Look implements Influence.
+func (v vain) Look(e *experiment.Experiment) { e.Spoiled = v.why }
 
 // observes returns the observation of a setting in which the plan's progress points are numbered
 // as in the plan. A span that matches several visits the first.
