@@ -11,8 +11,9 @@ import (
 type Tail struct {
 	Region   Region `json:"region"`
 	Requests int    `json:"requests"`
-	// Slowest is how many are the slowest: one in a hundred, five at least. From is the shortest of
-	// them, Slow their mean, and Typical that of the others.
+	// Slowest is how many are the slowest: one in a hundred, five at least, and fewer where a
+	// recording had more of them than it keeps. From is the shortest of them, Slow their mean, and
+	// Typical that of the others.
 	Slowest int           `json:"slowest"`
 	From    time.Duration `json:"from_ns"`
 	Slow    time.Duration `json:"slow_ns"`

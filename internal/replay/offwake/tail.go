@@ -207,8 +207,9 @@ func (w *walk) key(id int32) Key {
 type Contrast struct {
 	Region   trace.Region
 	Requests int
-	// Slowest is how many are the slowest: one in a hundred, five at least. From is the shortest of
-	// them, Slow their mean, and Typical that of the others.
+	// Slowest is how many are the slowest: one in a hundred, five at least, and fewer where a
+	// recording had more of them than it keeps. From is the shortest of them, Slow their mean, and
+	// Typical that of the others.
 	Slowest             int
 	From, Slow, Typical time.Duration
 	Rows                []ContrastRow // the largest difference first
@@ -230,24 +231,38 @@ const (
 	mostExamples   = 3
 )
 
+// A merged is what requests of one region did in several recordings.
+type merged struct {
+	Tail
+	known time.Duration // of those that took as long all are among the slowest
+}
+
+func (m *merged) add(t *Tail) {
+	m.Region = t.Region
+	m.Requests += t.Requests
+	m.Time += t.Time
+	for _, p := range t.Parts {
+		i := slices.IndexFunc(m.Parts, func(q Part) bool { return q.Key == p.Key })
+		if i < 0 {
+			i = len(m.Parts)
+			m.Parts = append(m.Parts, Part{Key: p.Key})
+		}
+		m.Parts[i].For += p.For
+	}
+	m.Slowest = append(m.Slowest, t.Slowest...)
+	if n := len(t.Slowest); n > 0 && n < t.Requests {
+		m.known = max(m.known, slices.MinFunc(t.Slowest, byTime).Time)
+	}
+}
+
+func byTime(a, b Request) int { return cmp.Compare(a.Time, b.Time) }
+
 // Contrasts are those of regions in several recordings.
 func Contrasts(recordings ...[]Tail) []Contrast {
-	byRegion := map[trace.Region]*Tail{}
+	byRegion := map[trace.Region]*merged{}
 	for _, tails := range recordings {
-		for _, t := range tails {
-			sum := trace.Entry(byRegion, t.Region)
-			sum.Region = t.Region
-			sum.Requests += t.Requests
-			sum.Time += t.Time
-			for _, p := range t.Parts {
-				i := slices.IndexFunc(sum.Parts, func(q Part) bool { return q.Key == p.Key })
-				if i < 0 {
-					i = len(sum.Parts)
-					sum.Parts = append(sum.Parts, Part{Key: p.Key})
-				}
-				sum.Parts[i].For += p.For
-			}
-			sum.Slowest = append(sum.Slowest, t.Slowest...)
+		for i := range tails {
+			trace.Entry(byRegion, tails[i].Region).add(&tails[i])
 		}
 	}
 	var all []Contrast
@@ -262,9 +277,12 @@ func Contrasts(recordings ...[]Tail) []Contrast {
 	return all
 }
 
-func (t *Tail) contrast() Contrast {
-	slices.SortStableFunc(t.Slowest, func(a, b Request) int { return cmp.Compare(b.Time, a.Time) })
+func (t *merged) contrast() Contrast {
+	slices.SortStableFunc(t.Slowest, func(a, b Request) int { return byTime(b, a) })
 	n := min(max(fewestSlow, t.Requests/100), len(t.Slowest))
+	for t.Slowest[n-1].Time < t.known {
+		n--
+	}
 	slow := t.Slowest[:n]
 	c := Contrast{Region: t.Region, Requests: t.Requests, Slowest: n, From: slow[n-1].Time, Examples: slow[:min(n, mostExamples)]}
 	ofSlow := map[Key]time.Duration{}

@@ -1,6 +1,7 @@
 package offwake
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,22 @@ func TestTail(t *testing.T) {
 	}
 	if few := Contrasts([]Tail{{Region: order, Requests: fewestRequests - 1}}); len(few) != 0 {
 		t.Errorf("of few requests: %+v", few)
+	}
+}
+
+// Where one recording of several has nearly all of the slow requests, and more than it keeps, typical
+// ones of the others do not take their places.
+func TestSlowestOfUnlikeRecordings(t *testing.T) {
+	recording := func(each time.Duration) []Tail {
+		return []Tail{{Region: order, Requests: 1000, Time: 1000 * each, Slowest: slices.Repeat([]Request{{Time: each}}, mostSlowest)}}
+	}
+	busy, idle := recording(100*time.Millisecond), recording(time.Millisecond)
+	c := Contrasts(idle, busy, idle, idle, idle)[0]
+	if c.Slowest != mostSlowest || c.From != 100*time.Millisecond || c.Slow != 100*time.Millisecond {
+		t.Errorf("%d requests from %v on, %v in the mean, want the %d of 100ms that are known", c.Slowest, c.From, c.Slow, mostSlowest)
+	}
+	if c := Contrasts(idle, idle)[0]; c.Slowest != 20 || c.From != time.Millisecond {
+		t.Errorf("of recordings that are alike: %d requests from %v on, want one in a hundred", c.Slowest, c.From)
 	}
 }
 
