@@ -88,18 +88,9 @@ func (c comparison) reduction() float64 {
 // left out for what came out: where the load comes in bursts, some arms have one and some have not,
 // and only all of them together have the mean.
 func Pairs(steps []Step) map[Arm][]float64 {
-	comparisons := map[Arm][]comparison{}
-	for i, s := range steps {
-		if s.Speedup == 0 || s.visits == 0 {
-			continue
-		}
-		if before, weight, after, found := baselines(steps, i); found {
-			comparisons[s.Arm] = append(comparisons[s.Arm], between(s, before, weight, after))
-		}
-	}
 	reductions := map[Arm][]float64{}
-	for a, c := range comparisons {
-		reductions[a] = stats.PseudoValues(c, (*comparison).add, comparison.reduction)
+	for a, c := range Contrasts(steps) {
+		reductions[a] = stats.PseudoValues(c, (*Contrast).Add, Contrast.reduction)
 	}
 	return reductions
 }
