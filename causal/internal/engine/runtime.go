@@ -125,7 +125,7 @@ func (s *Scheduled) Latencies() []*otelhdr.Snapshot {
 func (s *Scheduled) Look(e *experiment.Experiment) {
 	c := sched.Read()
 	paid := int64(c.Paid + c.Slept)
-	e.Counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points, Foreign: c.Foreign}
+	e.Counts = ledger.Counts{Owed: paid, Paid: paid, Left: int64(c.Left), Pays: c.Points}
 	s.region.Ran(e, s.before)
 	if s.region.Unforeseen.Load() {
 		e.Unforeseen = s.region.From.Load().Key.Name

@@ -6,7 +6,7 @@ package ledger
 // no child is open any more, the parent is taken to have waited since the one before.
 //
 // A parent that has gone on working meanwhile, without a span, is credited with what it has not
-// saved; so this is counted, and a reported wait takes its place.
+// saved; so a reported wait takes its place.
 
 // adopt notes that a span has begun below f, on another goroutine. It returns whether f is in the
 // region: what is within a region is part of it, wherever it runs, and what is beside it is not.
@@ -75,11 +75,7 @@ func (f *Frame) childEnded(turn uint32, st *Stamp) {
 // joinChildren joins what children have left when all have ended.
 func (l *Ledger) joinChildren(t int64) {
 	l.pending = false
-	c := &l.setting.counts
-	waited := max(0, l.left.t-l.last)
-	c.attributed.Add(waited)
-	c.implied.Add(waited)
-	c.implications.Add(1)
+	l.setting.counts.attributed.Add(max(0, l.left.t-l.last))
 	l.join(l.last, t, &l.left)
 	l.since = t // what happened in between is in the stamps
 	l.grow(t)

@@ -75,7 +75,6 @@ func (f *Frame) End(s *Setting, t int64, onlooker bool) (d Duration) {
 	if onlooker {
 		l.sync(s, t)
 		l.settle(t)
-		l.setting.counts.foreign.Add(1)
 	} else {
 		l.event(s, t)
 	}

@@ -126,8 +126,8 @@ func TestPay(t *testing.T) {
 	}
 	poor.Resume(s, p.now, p.now)
 	p.no = true
-	if got := p.pay(poor, s); got != 0 || s.Counts().Carried != 1 {
-		t.Errorf("Pay = %d, carried %d, want 0 and 1", got, s.Counts().Carried)
+	if got := p.pay(poor, s); got != 0 || s.Counts().Left != 5*ms {
+		t.Errorf("Pay = %d, left %d, want 0 and %d", got, s.Counts().Left, 5*ms)
 	}
 	p.no = false
 	if got := p.pay(poor, s); got != 6*ms {

@@ -24,8 +24,7 @@ func (l *Ledger) Pay(s *Setting, now func() int64, wait func(ns int64) int64) (p
 	for range turns {
 		t := now()
 		if debt = l.Debt(s, t); debt < leastDebt {
-			s.counts.left.Add(debt)
-			return paid
+			break
 		}
 		took := wait(debt)
 		if took <= 0 {
@@ -36,7 +35,6 @@ func (l *Ledger) Pay(s *Setting, now func() int64, wait func(ns int64) int64) (p
 		paid += took
 		l.book(s, took, t+took)
 	}
-	s.counts.carried.Add(1)
 	s.counts.left.Add(debt)
 	return paid
 }

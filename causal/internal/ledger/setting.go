@@ -69,11 +69,9 @@ func (s *Setting) Lose() { s.counts.lost.Add(1) }
 
 // counts are what a setting learns about its own quality.
 type counts struct {
-	unattributed, attributed, implied atomic.Int64
-	implications                      atomic.Int64
-	foreign, lost                     atomic.Int64
-	owed, paid, carried               atomic.Int64
-	pays, left                        atomic.Int64
+	unattributed, attributed atomic.Int64
+	lost                     atomic.Int64
+	owed, paid, pays, left   atomic.Int64
 }
 
 // Counts is how far a setting's figures can be trusted.
@@ -81,29 +79,20 @@ type Counts struct {
 	// Unattributed is the time that goroutines waited for others in this process whose virtual time
 	// is not known, Attributed that of waits with a stamp, ns.
 	Unattributed, Attributed int64
-	// Implied is the part of Attributed that is guessed from the spans: a parent is taken
-	// to have waited for its children on other goroutines. Implications is how often.
-	Implied, Implications int64
-	// Foreign is the number of spans that ended on another goroutine.
-	Foreign int64
 	// Lost is how often something was not booked since there was no room for it, or no longer: a
 	// goroutine without a ledger, or a span of the region that was given up.
 	Lost int64
 	// Owed is what was paid for, and Paid the delays that were inserted, which are a little longer,
-	// ns. Carried is how often a debt was left for later. Left is the sum of the debts that
-	// goroutines still had when they had paid what they could, Pays how often that was.
-	Owed, Paid, Carried int64
-	Left, Pays          int64
+	// ns. Left is the sum of the debts that goroutines still had when they had paid what they could,
+	// Pays how often that was.
+	Owed, Paid, Left, Pays int64
 }
 
 // Counts returns the counts so far.
 func (s *Setting) Counts() Counts {
 	c := &s.counts
 	return Counts{
-		Unattributed: c.unattributed.Load(), Attributed: c.attributed.Load(),
-		Implied: c.implied.Load(), Implications: c.implications.Load(),
-		Foreign: c.foreign.Load(), Lost: c.lost.Load(),
-		Owed: c.owed.Load(), Paid: c.paid.Load(), Carried: c.carried.Load(),
-		Left: c.left.Load(), Pays: c.pays.Load(),
+		Unattributed: c.unattributed.Load(), Attributed: c.attributed.Load(), Lost: c.lost.Load(),
+		Owed: c.owed.Load(), Paid: c.paid.Load(), Left: c.left.Load(), Pays: c.pays.Load(),
 	}
 }
