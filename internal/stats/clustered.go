@@ -17,10 +17,10 @@ const poolAt = 0.25
 // than what they have within, the standard error is that between clusters, and the interval
 // Student's with as many degrees of freedom as there are clusters, less one: many values of few
 // clusters say little then. Otherwise, and of one cluster, in which that cannot be seen, all values
-// count. There must be at least one value.
+// count. There must be at least one value. Diagnostics are left zero.
 func Clustered(values []float64, clusters []int) Estimate {
 	n := len(values)
-	e := Estimate{Mean: stats.Mean(values), Median: Median(values), Outliers: outliers(values)}
+	e := Estimate{Mean: stats.Mean(values)}
 	e.Lo, e.Hi = e.Mean, e.Mean
 	if n < 2 {
 		return e
@@ -33,11 +33,6 @@ func Clustered(values []float64, clusters []int) Estimate {
 	}
 	e.Lo, e.Hi = e.Mean-reach, e.Mean+reach
 	return e
-}
-
-// student is how many standard errors an interval reaches to either side.
-func student(freedom int) float64 {
-	return stats.InvCDF(stats.TDist{V: float64(freedom)})(1 - (1-Confidence)/2)
 }
 
 // A variance is an analysis of variance by clusters.

@@ -6,45 +6,36 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// A dependence is how much values in the order of time resemble those before them.
-type dependence struct {
-	first float64 // correlation of a value with the next, in [0, mostAlike]
-}
-
 // mostAlike keeps a trend, which is no dependence, from widening intervals without bound.
 const mostAlike = 0.9
 
-// dependenceOf estimates the dependence of values as a first-order autoregression, AR(1).
-func dependenceOf(values []float64) dependence {
-	n := len(values)
-	d := dependence{}
-	covariance := autocovariances(values, 1)
-	if len(covariance) < 2 || covariance[0] <= 0 {
-		return d
+// correlation estimates how much values in the order of time resemble those before them: the
+// correlation of a value with the next, in [0, mostAlike], as of a first-order autoregression,
+// AR(1).
+func correlation(values []float64) float64 {
+	n, mean := float64(len(values)), stats.Mean(values)
+	var squares, products float64
+	for i, v := range values {
+		squares += (v - mean) * (v - mean)
+		if i > 0 {
+			products += (values[i-1] - mean) * (v - mean)
+		}
 	}
+	if squares <= 0 {
+		return 0
+	}
+	r := products / squares
 	// The correlation of few values comes out too small (Kendall 1954).
-	r := covariance[1] / covariance[0]
-	d.first = max(0, min(mostAlike, r+(1+3*max(0, r))/float64(n)))
-	if noise := 1 / math.Sqrt(float64(n)); d.first < noise {
-		d.first = 0
+	r = max(0, min(mostAlike, r+(1+3*max(0, r))/n))
+	if noise := 1 / math.Sqrt(n); r < noise {
+		return 0
 	}
-	return d
+	return r
 }
 
-// inflation returns by what factor the variance of a mean is larger than that of independent
-// values.
-func (d dependence) inflation() float64 { return (1 + d.first) / (1 - d.first) }
-
-// autocovariances returns the autocovariances of lags 0 to most.
-func autocovariances(values []float64, most int) []float64 {
-	n := len(values)
-	mean := stats.Mean(values)
-	all := make([]float64, min(most, n-1)+1)
-	for lag := range all {
-		for i := range n - lag {
-			all[lag] += (values[i] - mean) * (values[i+lag] - mean)
-		}
-		all[lag] /= float64(n)
-	}
-	return all
+// inflation returns by what factor the variance of the mean of values is larger than that of
+// independent ones.
+func inflation(values []float64) float64 {
+	r := correlation(values)
+	return (1 + r) / (1 - r)
 }

@@ -52,19 +52,23 @@ func Summarize(values []float64) Estimate {
 	e := Estimate{Mean: stats.Mean(values), Median: Median(values), Outliers: outliers(values)}
 	e.Lo, e.Hi = e.Mean, e.Mean
 	if n > 1 {
-		d := dependenceOf(values)
-		e.Alike = n >= LeastToJudge && n < leastIfAlike && d.first > tooAlike
+		e.Alike = n >= LeastToJudge && n < leastIfAlike && correlation(values) > tooAlike
 		e.StdErr = StdErr(values)
-		reach := stats.InvCDF(stats.TDist{V: float64(n - 1)})(1-(1-Confidence)/2) * e.StdErr
+		reach := student(n-1) * e.StdErr
 		e.Lo, e.Hi = e.Mean-reach, e.Mean+reach
 	}
 	return e
 }
 
+// student is how many standard errors an interval reaches to either side.
+func student(freedom int) float64 {
+	return stats.InvCDF(stats.TDist{V: float64(freedom)})(1 - (1-Confidence)/2)
+}
+
 // StdErr returns the standard error of the mean of values, given in the order of time: at least
 // two.
 func StdErr(values []float64) float64 {
-	return StdErrOfAlike(values, dependenceOf(values).inflation())
+	return StdErrOfAlike(values, inflation(values))
 }
 
 // StdErrOfAlike is StdErr of values of which is known by what factor the variance of their mean is

@@ -51,21 +51,20 @@ func TestIntervalCoverage(t *testing.T) {
 	}
 }
 
-func TestDependence(t *testing.T) {
+func TestCorrelation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, r := range []float64{0, 0.3, 0.6, 0.8} {
 		first := 0.
 		const trials = 50
 		for range trials {
-			d := dependenceOf(alike(rng, 300, r))
-			first += d.first / trials
+			first += correlation(alike(rng, 300, r)) / trials
 		}
 		if math.Abs(first-r) > 0.06 {
 			t.Errorf("r = %g is seen as %.2f", r, first)
 		}
 	}
-	if d := dependenceOf([]float64{1, 1, 1, 1}); d.first != 0 {
-		t.Errorf("dependence of equal values: %+v", d)
+	if r := correlation([]float64{1, 1, 1, 1}); r != 0 {
+		t.Errorf("correlation of equal values: %v", r)
 	}
 }
 

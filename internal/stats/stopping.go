@@ -61,9 +61,8 @@ type sequence struct{ deviation float64 }
 
 // newSequence takes the deviation from all samples: what lies far out is what comes in bursts.
 func newSequence(samples []float64) sequence {
-	tail := 1 - (1-Confidence)/2
-	small := stats.InvCDF(stats.TDist{V: float64(len(samples) - 1)})(tail) / stats.InvCDF(stats.StdNormal)(tail)
-	return sequence{small * stats.StdDev(samples) * math.Sqrt(dependenceOf(samples).inflation())}
+	small := student(len(samples)-1) / stats.InvCDF(stats.StdNormal)(1-(1-Confidence)/2)
+	return sequence{small * stats.StdDev(samples) * math.Sqrt(inflation(samples))}
 }
 
 func (s sequence) halfWidth(samples int) float64 {
