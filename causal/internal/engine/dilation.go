@@ -20,7 +20,7 @@ import (
 type Dilation struct {
 	Run    *Run
 	Factor float64 // 0 inserts nothing
-	Spared int     // index of the region in the run, or sparesNone
+	Spared int     // index of the region in the run, or SparesNone
 
 	still
 	inserted atomic.Int64 // number of delays

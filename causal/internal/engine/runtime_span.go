@@ -63,7 +63,7 @@ func (s *Scheduled) startSpan(r *spans.Span) {
 }
 
 // spares returns the rule that forbids delays in a span and what its goroutine does meanwhile,
-// ruleNone if there is none. The scheduler knows of goroutines only, so it is asked at starts.
+// RuleNone if there is none. The scheduler knows of goroutines only, so it is asked at starts.
 func (s *Scheduled) spares(r *spans.Span) admission.Rule {
 	if s.run.exempts(r) {
 		return admission.RuleHealth

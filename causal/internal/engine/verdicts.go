@@ -17,13 +17,13 @@ import (
 
 // A Verdict is what the plan has for a region.
 type Verdict struct {
-	Region   int   // index in run.regions, or noRegion
+	Region   int   // index in Run.Regions, or NoRegion
 	Progress []int // progress points that an end of it visits
 	paths    []int // the number of its path to each of them
 	Exempt   bool
 }
 
-// verdicts remember what the plan has for regions, mostVerdicts at most, so that patterns are not
+// verdicts remember what the plan has for regions, MostVerdicts at most, so that patterns are not
 // matched at each end. Each region has two places, which it may share with others: where both are
 // taken, it takes the second one over. So any number of names takes 1 MiB, no lock, and at most
 // what matching the patterns takes.
@@ -127,7 +127,7 @@ func (run *Run) pathTo(point int, n names, final bool) int {
 	return run.paths[point].Number(n.scope + "\x00" + n.first + "\x00" + n.last)
 }
 
-// Number returns the number of a region that a pattern selects, noRegion if there are too many.
+// Number returns the number of a region that a pattern selects, NoRegion if there are too many.
 func (run *Run) Number(key profile.Region) int {
 	known := *run.numbers.Load()
 	if i, ok := known[key]; ok {

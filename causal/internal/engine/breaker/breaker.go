@@ -20,7 +20,7 @@ type Breaker struct {
 
 	durations *otelhdr.Concurrent // ns, of all roots
 	failed    atomic.Uint64
-	// Roots that took longer than the base's 99th percentile, and than rules.P99.
+	// Roots that took longer than the base's 99th percentile, and than Rules.P99.
 	limit      atomic.Int64
 	slow, over atomic.Uint64
 
@@ -30,7 +30,7 @@ type Breaker struct {
 	forgot reading // observations from before the base, which excludes them
 	base   base
 	phase  Phase
-	still  reading // at the beginning of phaseStill
+	still  reading // at the beginning of Still
 	last   tally
 	began  time.Time // the second that goes on
 	so     tally     // what that has without delay
@@ -257,7 +257,7 @@ func (b *Breaker) judge(now time.Time, slow, failed float64) string {
 	return ""
 }
 
-// enoughRoots is how many times rules.MinSamples are enough to say how large a change is.
+// enoughRoots is how many times Rules.MinSamples are enough to say how large a change is.
 const enoughRoots = 5
 
 // latest is what was seen in the shortest time up to now that has enough roots, or in the window.

@@ -11,7 +11,7 @@ type Arm struct {
 	// Speedup is the one that sparing a region stands for, in [0, 1); 0 delays nothing.
 	Speedup float64
 	// Spared is the index of the target region, which is not delayed, or would not be in an arm
-	// with delays, or sparesNone.
+	// with delays, or SparesNone.
 	Spared int
 }
 

@@ -218,7 +218,7 @@ func EvidenceOf(experiments []Experiment, a Arm, point int) Evidence {
 	return v
 }
 
-// WaitingOf adds up what is known of the waits in all experiments with delay.
+// WaitingOf adds up what is known of the waits in all experiments, those without delay included.
 func WaitingOf(experiments []Experiment) []profile.Waiting {
 	w := profile.Waiting{Mode: profile.ModeOverlap}
 	for _, e := range experiments {

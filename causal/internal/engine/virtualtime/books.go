@@ -11,7 +11,7 @@ import (
 	"github.com/otelprof/otelprof/spans"
 )
 
-// ledgers are those of goroutines, [mostLedgers] at most: 64 MiB if each has as many open
+// ledgers are those of goroutines, [MostLedgers] at most: 64 MiB if each has as many open
 // spans as one may have, and 21 MiB otherwise. The zero value is ready for use.
 type ledgers struct{ Shards [Shards]ledgerShard }
 
