@@ -12,8 +12,8 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// Of the overlaps of two controllers one is in force. An arm of the other delays nothing, and counts
-// for nothing: it would say that the region brings nothing.
+// Of the overlaps of two controllers one is in force. An arm of the other delays nothing, and
+// counts for nothing: it would say that the region brings nothing.
 func TestOverlapBesideAnotherController(t *testing.T) {
 	p, err := plan.Parse(plantest.Document("mode: overlap"))
 	if err != nil {

@@ -72,8 +72,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Where one recording of several has nearly all of the slow requests, and more than it keeps, typical
-// ones of the others do not take their places.
+// Where one recording of several has nearly all of the slow requests, and more than it keeps,
+// typical ones of the others do not take their places.
 func TestSlowestOfUnlikeRecordings(t *testing.T) {
 	recording := func(each time.Duration) []Tail {
 		return []Tail{{Region: order, Requests: 1000, Time: 1000 * each, Slowest: slices.Repeat([]Request{{Time: each}}, mostSlowest)}}
