@@ -29,6 +29,19 @@ func TestNines(t *testing.T) {
 	}
 }
 
+// So many values that the percentile of the last one rounds to 100 end at some place, too: a plot
+// has a tick for each nine up to there.
+func TestCurveOfManyValues(t *testing.T) {
+	s, err := fromBuckets([]otelhdr.Bucket{{Low: 7, High: 7, Count: 10_000_000_000_000_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := curve(s, 1)
+	if last := points[len(points)-1]; !(last.nines > 16 && last.nines < 17) {
+		t.Errorf("the last value is at %v nines, want 16.3", last.nines)
+	}
+}
+
 func TestMergeLayouts(t *testing.T) {
 	var files []histogramFile
 	for i, digits := range []int{2, 3, 1} {

@@ -123,10 +123,10 @@ func steps(points []point, x, y chart.Axis) string {
 func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
 
 // curve returns the values over the nines of their percentiles. The last one, 100, would be
-// infinitely far: it stands where the last of Count values does.
+// infinitely far: it stands where the last of Count values does, half of which is beyond.
 func curve(s *otelhdr.Snapshot, divide float64) []point {
 	points := []point{{0, float64(s.Min()) / divide}}
-	end := nines(100 * (1 - 0.5/float64(max(s.Count(), 1))))
+	end := math.Log10(2 * float64(max(s.Count(), 1))) // the percentile itself may round to 100
 	for b := range s.BucketPercentiles() {
 		points = append(points, point{min(nines(b.Percent), end), float64(b.Value) / divide})
 	}
