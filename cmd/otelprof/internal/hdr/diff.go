@@ -60,7 +60,9 @@ faster, or not-slower, which is slower by no more than the margin.
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Stdout, "%s\n%v\n", diff.Markdown("", before, after), judgement)
+		if _, err := fmt.Fprintf(c.Stdout, "%s\n%v\n", diff.Markdown("", before, after), judgement); err != nil {
+			return err
+		}
 		if *expect == "faster" && judgement.Verdict != otelhdr.Faster || *expect == "not-slower" && !judgement.NotSlower() {
 			return fmt.Errorf("%s: not shown to be %s", after, *expect)
 		}

@@ -2,6 +2,7 @@ package hdr
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,25 @@ func TestMergeInterval(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(hdrlog.Interval{}, "Snapshot")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// full is where nothing can be written to.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// TestOutputIsWrittenOrAnError: a table that cannot be written is an error.
+func TestOutputIsWrittenOrAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(file, []byte(csvHeader+"\n1,1,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"print", file}, {"print", "-lines", file}, {"diff", file, file}, {"convert", file}} {
+		var errs bytes.Buffer
+		if code := Command.Main(args, strings.NewReader(""), full{}, &errs); code != 1 || !strings.Contains(errs.String(), "disk full") {
+			t.Errorf("hdr %s to a full disk ends with %d: %q", args[0], code, &errs)
 		}
 	}
 }

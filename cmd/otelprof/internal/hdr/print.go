@@ -1,7 +1,10 @@
 package hdr
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/otelhdr"
@@ -22,26 +25,27 @@ var hdrPrintCommand = &command.Command{
 		if err != nil {
 			return err
 		}
+		out := bufio.NewWriter(c.Stdout)
 		for i, f := range files {
 			if *lines {
-				printLines(c, f)
+				printLines(out, f)
 				continue
 			}
 			s, err := merge([]histogramFile{f})
 			if err != nil {
-				return err
+				return errors.Join(err, out.Flush())
 			}
 			if i > 0 {
-				fmt.Fprintln(c.Stdout)
+				fmt.Fprintln(out)
 			}
-			fmt.Fprint(c.Stdout, s.Summary(nil).Markdown(f.title()))
+			fmt.Fprint(out, s.Summary(nil).Markdown(f.title()))
 		}
-		return nil
+		return out.Flush()
 	},
 }
 
 // printLines writes when each interval started, and its summary in one line.
-func printLines(c *command.Call, f histogramFile) {
+func printLines(out io.Writer, f histogramFile) {
 	var m otelhdr.Summary
 	for _, i := range f.intervals {
 		name := f.title()
@@ -49,6 +53,6 @@ func printLines(c *command.Call, f histogramFile) {
 			name += " " + i.Tag
 		}
 		line := i.Start.AppendFormat(nil, "15:04:05.000 | ")
-		fmt.Fprintf(c.Stdout, "%s\n", i.Snapshot.Summary(&m).AppendLine(line, name))
+		fmt.Fprintf(out, "%s\n", i.Snapshot.Summary(&m).AppendLine(line, name))
 	}
 }

@@ -1,9 +1,11 @@
 package plans
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
@@ -38,7 +40,9 @@ var planStatusCommand = &command.Command{
 		if *asJSON {
 			return c.WriteJSON(s)
 		}
-		return s.write(c)
+		out := bufio.NewWriter(c.Stdout)
+		s.write(out)
+		return out.Flush()
 	},
 }
 
@@ -49,61 +53,59 @@ type fileStatus struct {
 	Error string     `json:"error,omitempty"`
 }
 
-func (s fileStatus) write(c *command.Call) error {
+func (s fileStatus) write(out io.Writer) {
 	switch {
 	case s.Error != "":
-		fmt.Fprintf(c.Stdout, "no valid plan: %s\n", s.Error)
+		fmt.Fprintf(out, "no valid plan: %s\n", s.Error)
 	case s.Plan == nil:
-		fmt.Fprintln(c.Stdout, "no plan")
+		fmt.Fprintln(out, "no plan")
 	default:
-		fmt.Fprintln(c.Stdout, planLine(s.Plan.ID, s.Plan.Generation, s.Plan.ExpiresAt))
+		fmt.Fprintln(out, planLine(s.Plan.ID, s.Plan.Generation, s.Plan.ExpiresAt))
 	}
-	return nil
 }
 
 func planLine(id string, generation uint64, expires time.Time) string {
 	return fmt.Sprintf("plan %s, generation %d, until %s", id, generation, expires.UTC().Format(time.RFC3339))
 }
 
-func (s viewerStatus) write(c *command.Call) error {
+func (s viewerStatus) write(out io.Writer) {
 	status := s.Status
-	fmt.Fprintf(c.Stdout, "%s%s\n", status.State, said(": ", status.Reason))
+	fmt.Fprintf(out, "%s%s\n", status.State, said(": ", status.Reason))
 	if plan := new(plan.Plan); json.Unmarshal(s.Plan, plan) == nil && plan.ID != "" {
-		fmt.Fprintf(c.Stdout, "%s, from %s\n", planLine(plan.ID, plan.Generation, plan.ExpiresAt), status.Source)
-		fmt.Fprintf(c.Stdout, "spent %v of %v\n", status.Spent, status.Limits.Total)
+		fmt.Fprintf(out, "%s, from %s\n", planLine(plan.ID, plan.Generation, plan.ExpiresAt), status.Source)
+		fmt.Fprintf(out, "spent %v of %v\n", status.Spent, status.Limits.Total)
 	}
 	if status.Experiment != "" {
-		fmt.Fprintf(c.Stdout, "experiment %s\n", status.Experiment)
+		fmt.Fprintf(out, "experiment %s\n", status.Experiment)
 	}
 	if status.LastError != "" {
-		fmt.Fprintf(c.Stdout, "the last plan was refused: %s\n", status.LastError)
+		fmt.Fprintf(out, "the last plan was refused: %s\n", status.LastError)
 	}
 	for _, source := range status.Sources {
 		if source.Missed > 0 {
-			fmt.Fprintf(c.Stdout, "%s: no answer for %v, %d in a row: %s\n", source.Name, round(time.Since(source.Since)), source.Missed, source.Error)
+			fmt.Fprintf(out, "%s: no answer for %v, %d in a row: %s\n", source.Name, round(time.Since(source.Since)), source.Missed, source.Error)
 		}
 	}
 	if !status.Enabled {
-		fmt.Fprintln(c.Stdout, "the program has not opted in to experiments: start it with "+naming.EnvExperiments+"=on")
+		fmt.Fprintln(out, "the program has not opted in to experiments: start it with "+naming.EnvExperiments+"=on")
 	}
-	return nil
 }
 
 type fleetStatus planserver.Fleet
 
-func (s fleetStatus) write(c *command.Call) error {
+func (s fleetStatus) write(out io.Writer) {
 	switch p := s.Plan; {
 	case p == nil && s.Withdrawn != nil:
 		w := s.Withdrawn
-		fmt.Fprintf(c.Stdout, "no plan: %s, generation %d, was withdrawn %s ago, since %s %s has %s\n", w.ID, w.Generation, round(time.Since(w.At)), w.Service, w.InstanceID, w.State)
+		fmt.Fprintf(out, "no plan: %s, generation %d, was withdrawn %s ago, since %s %s has %s\n", w.ID, w.Generation, round(time.Since(w.At)), w.Service, w.InstanceID, w.State)
 	case p == nil:
-		fmt.Fprintln(c.Stdout, "no plan")
+		fmt.Fprintln(out, "no plan")
 	case p.ID == "":
-		fmt.Fprintf(c.Stdout, "a document that is not a valid plan, SHA-256 %s\n", p.Hash)
+		fmt.Fprintf(out, "a document that is not a valid plan, SHA-256 %s\n", p.Hash)
 	default:
-		fmt.Fprintln(c.Stdout, planLine(p.ID, p.Generation, p.ExpiresAt))
+		fmt.Fprintln(out, planLine(p.ID, p.Generation, p.ExpiresAt))
 	}
-	t := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SERVICE\tINSTANCE\tHOW\tSEEN\tPLAN\tSTATE\tERROR")
 	for _, i := range s.Instances {
 		has := string(i.Status)
@@ -117,5 +119,5 @@ func (s fleetStatus) write(c *command.Call) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s ago\t%s\t%s\t%s\n", i.Service, i.InstanceID, i.How, round(time.Since(i.LastSeen)), has, i.State, i.Error)
 	}
-	return t.Flush()
+	_ = t.Flush() // which out keeps the error of
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -36,7 +37,7 @@ type target interface {
 }
 
 // A status is what is printed about a target, or given as JSON.
-type status interface{ write(c *command.Call) error }
+type status interface{ write(out io.Writer) }
 
 // TargetFlags are the flags of all commands that speak to a target.
 type TargetFlags struct {

@@ -2,6 +2,7 @@
 package stacks
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -161,10 +162,11 @@ type stacksView struct {
 }
 
 func (v stacksView) tree() *stacks.Tree {
-	if t := v.Process(); v.lines {
+	t := v.Process()
+	if v.lines {
 		return t
 	}
-	return v.Process().WithoutLines()
+	return t.WithoutLines()
 }
 
 func (v stacksView) title() string {
@@ -209,7 +211,8 @@ func (v stacksView) writeText(w io.Writer) error {
 	if err := v.tree().WriteText(w, o); err != nil || v.region != "" || regionCount(v.Recording) == 0 {
 		return err
 	}
-	fmt.Fprintf(w, "\nregions, by the time in them and not in regions below:\n")
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "\nregions, by the time in them and not in regions below:\n")
 	for _, r := range v.Regions {
 		name := r.Name
 		if r.Number == 0 {
@@ -222,9 +225,9 @@ func (v stacksView) writeText(w io.Writer) error {
 		if r.Scope.Name != "" {
 			few = "  " + r.Scope.Name + few
 		}
-		fmt.Fprintf(w, "%8d samples  %10v  %s%s\n", total.Samples, time.Duration(total.Nanos).Round(10*time.Microsecond), name, few)
+		fmt.Fprintf(out, "%8d samples  %10v  %s%s\n", total.Samples, time.Duration(total.Nanos).Round(10*time.Microsecond), name, few)
 	}
-	return nil
+	return out.Flush()
 }
 
 // of returns of which process the recording is.

@@ -149,6 +149,26 @@ func TestStacksShowToFiles(t *testing.T) {
 	}
 }
 
+// A roomFor so many writes is full after them.
+type roomFor int
+
+func (r *roomFor) Write(p []byte) (int, error) {
+	if *r--; *r < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+// The list of regions behind the tree is written, or it is an error, which keeps the file that was
+// there.
+func TestStacksShowToFullDisk(t *testing.T) {
+	disk := roomFor(1) // the tree
+	v := stacksView{Recording: testRecording(60)}
+	if err := v.writeText(&disk); err == nil || err.Error() != "disk full" {
+		t.Errorf("writeText to a full disk = %v", err)
+	}
+}
+
 // TestStacksFromAnotherMachine reads a recording of a program that is not here: three seconds in a
 // span named burn.
 func TestStacksFromAnotherMachine(t *testing.T) {

@@ -2,6 +2,7 @@
 package top
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -110,21 +111,27 @@ var errInterrupted = errors.New("interrupted before the end of the window")
 // long.
 func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlags) error {
 	window, _ := topWindowNamed(*f.window)
-	first, err := client.poll(ctx)
+	poll := func() (topPoll, error) {
+		p, err := client.poll(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return p, errInterrupted
+		case err != nil:
+			return p, fmt.Errorf("%s: %w", *f.url, err)
+		}
+		return p, nil
+	}
+	first, err := poll()
 	if err != nil {
-		return fmt.Errorf("%s: %w", *f.url, err)
+		return err
 	}
 	select {
 	case <-ctx.Done():
-		return errInterrupted
 	case <-time.After(max(*f.interval, window.length)):
 	}
-	second, err := client.poll(ctx)
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
+	second, err := poll()
 	if err != nil {
-		return fmt.Errorf("%s: %w", *f.url, err)
+		return err
 	}
 	from := first
 	if window.length == 0 {
@@ -137,10 +144,11 @@ func printTop(ctx context.Context, c *command.Call, client *topClient, f topFlag
 	case *f.csv:
 		return t.writeCSV(c.Stdout)
 	}
+	out := bufio.NewWriter(c.Stdout)
 	for _, line := range t.lines(topWidth(c.Stdout, 0)) {
-		fmt.Fprintln(c.Stdout, strings.TrimRight(line, " "))
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
-	return nil
+	return out.Flush()
 }
 
 // watchTop draws until the user or a signal ends it, and puts the terminal back.

@@ -339,6 +339,33 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
+// full is where nothing can be written to.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// A table that cannot be written is an error, and so is one that is interrupted before its first
+// poll has an answer.
+func TestTopOncePrintsOrFails(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"regions":[]}`) }))
+	defer server.Close()
+	var errout bytes.Buffer
+	if status := run([]string{"top", "-interval", "100ms", server.URL}, strings.NewReader(""), full{}, &errout); status != 1 || !strings.Contains(errout.String(), "disk full") {
+		t.Errorf("to a full disk: status %d, %q", status, &errout)
+	}
+	client, err := newTopClient(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := topFlags{url: new(server.URL), window: new("10s"), interval: new(time.Second)}
+	if err := printTop(ctx, nil, client, f); !errors.Is(err, errInterrupted) {
+		t.Errorf("interrupted at once: %v, want %v", err, errInterrupted)
+	}
+}
+
 // TestTopFollow checks that polls go on after one that failed, and end with the context.
 func TestTopFollow(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
