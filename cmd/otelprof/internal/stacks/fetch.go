@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,15 +24,24 @@ func secondsFlag(c *command.Call) *int {
 	return c.Int("seconds", 30, "`number` of seconds that a URL is asked for, in [1, 3600]")
 }
 
-// readRecording reads a file, standard input or a URL.
-func readRecording(c *command.Call, name string, seconds int) (*stacks.Recording, error) {
+// readRecording reads what a file, standard input or a URL has of the regions of a name, of all if
+// that is empty.
+func readRecording(c *command.Call, name string, seconds int, region string) (r *stacks.Recording, err error) {
 	switch {
 	case seconds < 1 || seconds > 3600:
 		return nil, command.Usagef("seconds %d: must be in [1, 3600]", seconds)
 	case client.IsURL(name):
-		return fetchRecording(name, seconds)
+		r, err = fetchRecording(name, seconds)
+	default:
+		r, err = client.ReadFile(name, c.Stdin, stacks.Read)
 	}
-	return client.ReadFile(name, c.Stdin, stacks.Read)
+	if err == nil {
+		r, err = onlyRegion(r, region)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }
 
 // highRatePath is where a viewer takes samples while we wait.

@@ -59,7 +59,7 @@ of functions, base names of files and lines are kept.
 		if *high {
 			*address = strings.TrimSuffix(*address, "/") + "/" + highRatePath
 		}
-		r, err := readRecording(c, *address, *seconds)
+		r, err := readRecording(c, *address, *seconds, "")
 		if err != nil {
 			return err
 		}
@@ -110,12 +110,9 @@ answers with ?debug=2, or the log of a program that has crashed.
 		if err != nil {
 			return err
 		}
-		r, err := readRecording(c, name, *seconds)
-		if err == nil {
-			r, err = onlyRegion(r, *region)
-		}
+		r, err := readRecording(c, name, *seconds, *region)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		v := stacksView{Recording: r, region: *region, lines: *lines, min: *smallest / 100}
 		v.color = *out == "-" && command.WantsColour(c.Stdout, os.Getenv)
@@ -140,12 +137,9 @@ var stacksDiffCommand = &command.Command{
 		}
 		var trees [2]*stacks.Tree
 		for i, name := range client.Names(c.Args()) {
-			r, err := readRecording(c, name, *seconds)
-			if err == nil {
-				r, err = onlyRegion(r, *region)
-			}
+			r, err := readRecording(c, name, *seconds, *region)
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return err
 			}
 			trees[i] = r.Process()
 		}

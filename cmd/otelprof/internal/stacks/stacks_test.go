@@ -258,7 +258,7 @@ func TestStacksRefuses(t *testing.T) {
 		{[]string{"show", "-region", "pric", good}, `region "pric": must be one of ["price" "store"]`, false},
 		{[]string{"diff", good, half}, half + ": stacks: recording: gzip: truncated", false},
 		{[]string{"show", s.URL + "/text/profile"}, "must be a profile in pprof's format", false},
-		{[]string{"record", "-url", s.URL + "/busy/profile", "-o", filepath.Join(dir, "none")}, "answer 409 Conflict: must be 200: another request takes one", false},
+		{[]string{"record", "-url", s.URL + "/busy/profile", "-o", filepath.Join(dir, "none")}, s.URL + "/busy/profile: answer 409 Conflict: must be 200: another request takes one", false},
 		{[]string{"show", s.URL + "/nothing"}, "answer 404 Not Found: must be 200", false},
 		{[]string{"show", "-format", "png", good}, `format "png": must be one of [text folded svg pprof speedscope]`, true},
 		{[]string{"show", "-o", "x.docx", good}, `format "docx"`, true},
@@ -268,7 +268,8 @@ func TestStacksRefuses(t *testing.T) {
 		{[]string{"record"}, `url "": must be a URL or HOST:PORT`, true},
 		{[]string{"record", "localhost"}, `url "localhost": must be a URL or HOST:PORT`, true},
 		{[]string{"record", "-url", s.URL, s.URL}, "must not be beside -url", true},
-		{[]string{"record", "-url", s.URL, "-seconds", "0"}, "seconds 0: must be in [1, 3600]", true},
+		{[]string{"record", "-url", s.URL, "-seconds", "0"}, "record: seconds 0: must be in [1, 3600]", true},
+		{[]string{"show", "-seconds", "0", good}, "show: seconds 0: must be in [1, 3600]", true},
 	} {
 		_, _, err := stacksRun(t, nil, tc.args...)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || errors.Is(err, command.ErrUsage) != tc.usage {
