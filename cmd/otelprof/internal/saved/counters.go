@@ -58,7 +58,8 @@ func (c counters) regions(several bool) []pmuattrs.RegionCounters {
 		all = append(all, *g)
 	}
 	slices.SortFunc(all, func(a, b pmuattrs.RegionCounters) int {
-		return cmp.Or(strings.Compare(a.Scope.Name, b.Scope.Name), strings.Compare(a.Name, b.Name), strings.Compare(string(a.Source), string(b.Source)))
+		return cmp.Or(strings.Compare(a.Scope.Name, b.Scope.Name), strings.Compare(a.Name, b.Name), strings.Compare(string(a.Source), string(b.Source)),
+			strings.Compare(a.Scope.Version, b.Scope.Version))
 	})
 	return all
 }

@@ -84,5 +84,8 @@ func whole(v float64) uint64 {
 	}
 }
 
-// pointError is how much values in a bucket differ from its middle.
-func pointError(scale int32) float64 { return (math.Exp2(math.Ldexp(1, -int(scale))) - 1) / 2 }
+// pointError is how much values in a bucket differ from its middle. It is finite, as numbers in
+// JSON are: whole ones below 2^64 differ by no larger part.
+func pointError(scale int32) float64 {
+	return min((math.Exp2(math.Ldexp(1, -int(scale)))-1)/2, 1<<64)
+}

@@ -203,6 +203,19 @@ func TestRelativeError(t *testing.T) {
 	}
 }
 
+// A distribution of the coarsest scale bounds nothing, but a page can be made of it.
+func TestRelativeErrorIsFinite(t *testing.T) {
+	e := export{start: 1, at: 2, durations: durations(t, 10), regionName: "r"}
+	good := e.line(t)
+	text := strings.Replace(good, `"scale":8`, `"scale":-10`, 1)
+	if text == good {
+		t.Fatalf("no scale in %s", good)
+	}
+	if d := read(t, "metrics.jsonl", text); len(d.Regions) != 1 || d.RelativeError < 1 || math.IsInf(d.RelativeError, 0) {
+		t.Errorf("%d regions, error %g, want one, and a large error that is finite", len(d.Regions), d.RelativeError)
+	}
+}
+
 // TestMetricsAndTraces checks that the source with more spans is taken, and the kind of the traces.
 func TestMetricsAndTraces(t *testing.T) {
 	traces := line("1", "1", "", "price", 0, 3) + line("2", "1", "", "ship", 0, 3)

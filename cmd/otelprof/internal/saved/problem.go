@@ -21,15 +21,18 @@ type Problem struct {
 	// file has no lines.
 	Line int
 	// Offset is the number of bytes before the damage; in a gzipped file, of what is
-	// packed in it.
+	// packed in it. It is 0 in a .hlog file, of which only the lines are known.
 	Offset int64
 	Err    error
 }
 
 // Error implements error.
 func (p *Problem) Error() string {
-	if p.Line == 0 {
+	switch {
+	case p.Line == 0:
 		return fmt.Sprintf("%s: %v", p.File, p.Err)
+	case p.Line > 1 && p.Offset == 0:
+		return fmt.Sprintf("%s: line %d: %v", p.File, p.Line, p.Err)
 	}
 	return fmt.Sprintf("%s: line %d, byte %d: %v", p.File, p.Line, p.Offset, p.Err)
 }

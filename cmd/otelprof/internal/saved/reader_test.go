@@ -367,8 +367,8 @@ func TestIntervals(t *testing.T) {
 	if diff := cmp.Diff(map[string]uint64{"read": 2000, "write": 1000}, counts); diff != "" {
 		t.Errorf("regions (-want +got):\n%s", diff)
 	}
-	if p := d.Files[0].Problems; len(p) != 1 || p[0].Line == 0 {
-		t.Errorf("problems = %v, want one with its line", p)
+	if p := d.Files[0].Problems; len(p) != 1 || p[0].Line == 0 || !strings.HasPrefix(p[0].Error(), fmt.Sprintf("some/read.hlog: line %d: ", p[0].Line)) {
+		t.Errorf("problems = %v, want one with its line, and no byte, which is not known", p)
 	}
 	d = read(t, "some/read.hlog", log.String(), saved.WithMaxBytes(1))
 	if p := d.Files[0].Problems; d.Files[0].Intervals != 1 || len(p) != 1 || !strings.Contains(p[0].Error(), "MiB of memory") {
