@@ -71,7 +71,7 @@ func (r *Reader) readCoz(at *FileReport, in io.Reader) error {
 	if !ok {
 		return fmt.Errorf("profile.coz without an experiment at speedup 0 and one above: %w", errFormat)
 	}
-	at.Profiles++
+	at.Others++
 	r.profiles = append(r.profiles, p)
 	return nil
 }

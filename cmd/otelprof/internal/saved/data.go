@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -82,8 +83,11 @@ func (r *Reader) Data() *Data {
 // mergeRecordings puts profiles of several times or processes together: regions of one scope and
 // name have one tree.
 func mergeRecordings(all []*stacks.Recording) *stacks.Recording {
-	if len(all) < 2 {
-		return slices.Concat(all, []*stacks.Recording{nil})[0]
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
 	}
 	sum := &stacks.Recording{Start: all[0].Start, Hz: all[0].Hz, Origin: all[0].Origin}
 	type place struct{ scope, name string }
@@ -115,7 +119,7 @@ func mergeRecordings(all []*stacks.Recording) *stacks.Recording {
 		}
 	}
 	slices.SortStableFunc(sum.Regions, func(a, b stacks.RegionTree) int {
-		return int(min(1, max(-1, b.Tree.Total().Nanos-a.Tree.Total().Nanos)))
+		return cmp.Compare(b.Tree.Total().Nanos, a.Tree.Total().Nanos)
 	})
 	return sum
 }

@@ -88,7 +88,7 @@ func (r *Reader) readStacks(at *FileReport, in io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errFormat, err)
 	}
-	at.Recordings++
+	at.Others++
 	r.recordings = append(r.recordings, recording)
 	return nil
 }

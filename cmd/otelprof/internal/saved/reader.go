@@ -3,7 +3,6 @@ package saved
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -44,10 +43,8 @@ type FileReport struct {
 	File string
 	// Spans and Points is how many were taken, Intervals those of a .hlog file.
 	Spans, Points, Intervals int
-	// Profiles and Recordings is how many causal profiles and pprof profiles the file holds.
-	Profiles, Recordings int
-	// Logs is the number of objects with log records, which nothing shows.
-	Logs int
+	// Others are causal profiles, pprof profiles, and objects with log records, which nothing shows.
+	Others int
 	// SeriesDropped is the number of points left out since there were too many regions.
 	SeriesDropped int
 	// Problems are the first places that could not be read, Damaged is the number of all.
@@ -71,7 +68,7 @@ func (f *FileReport) add(err error) {
 
 // empty reports whether nothing came out of the file.
 func (f *FileReport) empty() bool {
-	return f.Spans+f.Points+f.Intervals+f.Profiles+f.Recordings+f.Logs == 0
+	return f.Spans+f.Points+f.Intervals+f.Others == 0
 }
 
 // NewReader returns a reader that has read nothing. Errors wrap [ErrConfig].
@@ -238,14 +235,14 @@ func (r *Reader) readJSON(at *FileReport, in io.Reader) error {
 		case "resourceMetrics":
 			r.takeMetrics(doc, at)
 		case "resourceLogs":
-			at.Logs++
+			at.Others++
 		case "api":
 			p, err := profile.Read(bytes.NewReader(doc.text))
 			if err != nil {
 				at.add(doc.problem(err))
 				continue
 			}
-			at.Profiles++
+			at.Others++
 			r.profiles = append(r.profiles, p)
 		default:
 			at.add(doc.problem(fmt.Errorf("%q…: %w", head(doc.text), errFormat)))
@@ -313,6 +310,6 @@ func processOf(res pcommon.Resource) string {
 	for k, v := range res.Attributes().All() {
 		parts = append(parts, k+"\x00"+v.AsString())
 	}
-	slices.SortFunc(parts, cmp.Compare[string])
+	slices.Sort(parts)
 	return strings.Join(parts, "\x01")
 }

@@ -87,7 +87,7 @@ func readSaved(ctx context.Context, c *command.Call, reader *saved.Reader, run s
 	if len(d.Regions) == 0 {
 		d.Regions = regionsOf(d.schedule)
 	}
-	writeSaved(c.Stderr, d, run, r.scheduleFile, time.Since(began))
+	writeSaved(c.Stderr, d, run, time.Since(began))
 	if d.empty() {
 		return d, fmt.Errorf("%s: nothing to show: no spans, regions, profiles or execution traces", strings.Join(args, ", "))
 	}
@@ -134,7 +134,7 @@ func regionsOf(report *schedule.Report) []spans.RegionStats {
 }
 
 // writeSaved writes what was read, and what could not be.
-func writeSaved(w io.Writer, d savedData, run, scheduleFile string, took time.Duration) {
+func writeSaved(w io.Writer, d savedData, run string, took time.Duration) {
 	files := len(d.Files)
 	for _, f := range d.Files {
 		for _, p := range f.Problems {
@@ -156,7 +156,7 @@ func writeSaved(w io.Writer, d savedData, run, scheduleFile string, took time.Du
 	}
 	if d.schedule != nil {
 		files++
-		fmt.Fprintf(w, "%s: an execution trace of %v, %d events\n", scheduleFile, d.schedule.Window.Round(time.Millisecond), d.schedule.Events)
+		fmt.Fprintf(w, "%s: an execution trace of %v, %d events\n", d.scheduleFile, d.schedule.Window.Round(time.Millisecond), d.schedule.Events)
 	}
 	var nSpans, points int
 	for _, f := range d.Files {
