@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -150,6 +151,22 @@ func (c *Call) ArgOr(place int, name, flag string) (string, error) {
 		return "", Usagef("argument %q: must not be beside -%s", c.Arg(place), name)
 	}
 	return cmp.Or(flag, c.Arg(place)), nil
+}
+
+// Format returns the one of all formats that a flag names or, without one, the extension of a file;
+// others are further names.
+func Format[F ~string](name, file string, others map[string]F, all []F) (F, error) {
+	if name == "" {
+		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	}
+	f, ok := others[name]
+	if !ok {
+		f = F(name)
+	}
+	if !slices.Contains(all, f) {
+		return "", Usagef("format %q: must be one of %v", f, all)
+	}
+	return f, nil
 }
 
 // OutputTo calls write with the file, or with standard output for "-" and "". A file that cannot be

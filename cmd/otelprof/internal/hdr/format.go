@@ -9,12 +9,10 @@ import (
 	"io"
 	"math"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/otelprof/otelprof/cmd/otelprof/internal/command"
 	"github.com/otelprof/otelprof/otelhdr"
 	"github.com/otelprof/otelprof/otelhdr/hdrlog"
 )
@@ -31,21 +29,6 @@ const (
 )
 
 var formats = []format{formatHlog, formatHgrm, formatBase64, formatCSV, formatJSON}
-
-// formatOf returns the format that is asked for by name or, without one, by the extension of a
-// file.
-func formatOf(name, file string) (format, error) {
-	if name == "" {
-		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-		if name == "" {
-			name = string(formatHlog)
-		}
-	}
-	if f := format(name); slices.Contains(formats, f) {
-		return f, nil
-	}
-	return "", command.Usagef("format %q: must be one of %v", name, formats)
-}
 
 // csvHeader is the first line of CSV; the bounds are inclusive.
 const csvHeader = "low,high,count"

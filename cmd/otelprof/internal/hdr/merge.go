@@ -42,7 +42,7 @@ func mergeFiles(c *command.Call, most int, each bool) (m merged, err error) {
 		return merged{}, err
 	}
 	m.out, m.scale = *out, *scale
-	if m.format, err = formatOf(*to, *out); err != nil {
+	if m.format, err = command.Format(*to, *out, map[string]format{"": formatHlog}, formats); err != nil {
 		return merged{}, err
 	}
 	if m.files, err = readHistograms(c, c.Args(), *tag, *scale, each && m.format == formatHlog); err != nil {

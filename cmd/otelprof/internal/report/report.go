@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
@@ -55,7 +53,7 @@ squares of their intervals.
 		if *timeout <= 0 {
 			return command.Usagef("timeout %v: must be above 0", *timeout)
 		}
-		write, err := profileFormat(*name, *out)
+		format, err := command.Format(*name, *out, map[string]string{"": "table", "txt": "table"}, []string{"table", "json", "csv", "svg", "coz"})
 		if err != nil {
 			return err
 		}
@@ -68,7 +66,7 @@ squares of their intervals.
 		if err != nil {
 			return err
 		}
-		return c.OutputTo(*out, func(w io.Writer) error { return write(p, w) })
+		return c.OutputTo(*out, func(w io.Writer) error { return profileFormats[format](p, w) })
 	},
 }
 
@@ -86,22 +84,6 @@ var profileFormats = map[string]func(profile.Profile, io.Writer) error{
 	"csv":   writeCSV,
 	"svg":   profile.Profile.WriteSVG,
 	"coz":   profile.Profile.WriteCoz,
-}
-
-// profileFormat returns the rendering that is asked for by name or, without one, by the
-// extension of a file.
-func profileFormat(name, file string) (func(profile.Profile, io.Writer) error, error) {
-	if name == "" {
-		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-	}
-	switch name {
-	case "", "txt":
-		name = "table"
-	}
-	if write := profileFormats[name]; write != nil {
-		return write, nil
-	}
-	return nil, command.Usagef("format %q: must be one of %v", name, []string{"table", "json", "csv", "svg", "coz"})
 }
 
 // readProfiles reads and merges profiles.

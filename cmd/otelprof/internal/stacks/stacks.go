@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +105,7 @@ answers with ?debug=2, or the log of a program that has crashed.
 		if !(*smallest >= 0 && *smallest <= 100) {
 			return command.Usagef("min %v: must be in [0, 100]", *smallest)
 		}
-		write, err := stacksFormat(*format, *out)
+		kind, err := command.Format(*format, *out, otherFormats, []string{"text", "folded", "svg", "pprof", "speedscope"})
 		if err != nil {
 			return err
 		}
@@ -116,7 +115,7 @@ answers with ?debug=2, or the log of a program that has crashed.
 		}
 		v := stacksView{Recording: r, region: *region, lines: *lines, min: *smallest / 100}
 		v.color = *out == "-" && command.WantsColour(c.Stdout, os.Getenv)
-		return c.OutputTo(*out, func(w io.Writer) error { return write(v, w) })
+		return c.OutputTo(*out, func(w io.Writer) error { return stacksFormats[kind](v, w) })
 	},
 }
 
@@ -179,25 +178,8 @@ var stacksFormats = map[string]func(stacksView, io.Writer) error{
 	"speedscope": func(v stacksView, w io.Writer) error { return v.Process().WriteSpeedscope(w, v.title()) },
 }
 
-// stacksFormat returns the rendering that is asked for by name or, without one, by the extension
-// of a file.
-func stacksFormat(name, file string) (func(stacksView, io.Writer) error, error) {
-	if name == "" {
-		name = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-	}
-	switch name {
-	case "", "txt":
-		name = "text"
-	case "pb", "gz":
-		name = "pprof"
-	case "json":
-		name = "speedscope"
-	}
-	if write := stacksFormats[name]; write != nil {
-		return write, nil
-	}
-	return nil, command.Usagef("format %q: must be one of %v", name, []string{"text", "folded", "svg", "pprof", "speedscope"})
-}
+// otherFormats are what else these renderings are called, as extensions of files.
+var otherFormats = map[string]string{"": "text", "txt": "text", "pb": "pprof", "gz": "pprof", "json": "speedscope"}
 
 // writeText adds a list of the regions to the tree of a process.
 func (v stacksView) writeText(w io.Writer) error {
