@@ -74,9 +74,6 @@ func readSaved(ctx context.Context, c *command.Call, reader *saved.Reader, run s
 	if len(names) < len(args) {
 		err = errors.Join(err, r.read(ctx, standardInput, c.Stdin))
 	}
-	if ctx.Err() != nil {
-		return savedData{}, errors.New("interrupted while reading")
-	}
 	d := savedData{r.Data(), r.schedule, r.scheduleFile}
 	if d.empty() && err != nil {
 		return d, err

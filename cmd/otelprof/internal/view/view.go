@@ -60,8 +60,8 @@ in it. docs/view.md says what each shows. Ctrl-C ends it.
 		if err != nil {
 			return command.Usagef("%v", strings.TrimPrefix(err.Error(), saved.ErrConfig.Error()+": "))
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
+		// A signal ends the program at once while it reads: standard input, or a pipe, may not end.
+		ctx := context.Background()
 		var data savedData
 		var runs []viewer.Run
 		if *compare {
@@ -72,6 +72,8 @@ in it. docs/view.md says what each shows. Ctrl-C ends it.
 		if err != nil {
 			return err
 		}
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
 		if n := data.Dropped.StoreError; n > 0 {
 			fmt.Fprintf(c.Stderr, "otelprof: %d older sessions left out; their spans are counted in the regions; see -sessions and -memory\n", n)
 		}
