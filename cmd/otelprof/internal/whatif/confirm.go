@@ -38,10 +38,10 @@ type confirmation struct {
 }
 
 // confirmed has a program slow down the regions that seem to matter most, and returns its profile
-// with what that measured.
-func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profile) (profile.Profile, error) {
+// with what that measured. It ends the plan, also where the command is interrupted. One that has
+// taken its place goes on.
+func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profile) (_ profile.Profile, err error) {
 	c := confirmation{}
-	var err error
 	if c.progress, c.metric, c.regions, err = p.Candidates(w.progress, len(p.Curves)); err != nil {
 		return p, err
 	}
@@ -75,10 +75,14 @@ func (w *whatif) confirmed(ctx context.Context, address string, p profile.Profil
 	}
 	fmt.Fprintf(w.Stderr, "confirm: callers of %s will be held for 10 and 30 %% of what that takes itself, in some windows and not in others, for %v at most. %s\n",
 		c.names(), w.wait, cost)
+	// Before the push: one that is interrupted, or has no answer in time, may have begun the plan.
+	interrupted, ignore := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer ignore()
+	defer func() { err = errors.Join(err, c.stop(ctx)) }()
 	if err := c.viewer.Push(ctx, document, nil, false); err != nil {
 		return p, err
 	}
-	return w.await(ctx, address, c)
+	return w.await(ctx, interrupted.Done(), address, c)
 }
 
 func (c *confirmation) names() string {
@@ -114,18 +118,18 @@ func (w *whatif) plan(c *confirmation) (document []byte, cost string, err error)
 		100*p.Loss(p.Limits.Duty, most), p.Abort.P99Ratio), nil
 }
 
-// await waits until the regions are measured, the plan has ended or the time is over, and ends the
-// plan, also where the command is interrupted. One that has taken its place goes on.
-func (w *whatif) await(ctx context.Context, address string, c confirmation) (p profile.Profile, err error) {
-	interrupted, ignore := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer ignore()
-	defer func() { err = errors.Join(err, c.stop(context.WithoutCancel(ctx))) }()
+// await waits until the regions are measured, the plan has ended, the time is over, or the command
+// is interrupted.
+func (w *whatif) await(ctx context.Context, interrupted <-chan struct{}, address string, c confirmation) (profile.Profile, error) {
 	for began, said := time.Now(), time.Now(); ; {
+		over := false
 		select {
-		case <-interrupted.Done():
+		case <-interrupted:
+			over = true
 		case <-time.After(lookInterval):
 		}
-		if p, err = client.FetchProfile(w.http, address, *w.target.Timeout); err != nil {
+		p, err := client.FetchProfile(w.http, address, *w.target.Timeout)
+		if err != nil {
 			return p, fmt.Errorf("%s: %w", address, err)
 		}
 		status, err := c.viewer.Ask(ctx)
@@ -136,7 +140,7 @@ func (w *whatif) await(ctx context.Context, address string, c confirmation) (p p
 		case status.InForce() && status.ID() != c.id:
 			fmt.Fprintf(w.Stderr, "confirm: plan %s has taken the place of %s, and goes on\n", status.ID(), c.id)
 			return p, nil
-		case c.decided(p), interrupted.Err() != nil, time.Since(began) > w.wait:
+		case c.decided(p), over, time.Since(began) > w.wait:
 			return p, nil
 		case !status.InForce():
 			fmt.Fprintf(w.Stderr, "confirm: the plan has ended, %s: %s\n", status.Status.State, status.Status.Reason)

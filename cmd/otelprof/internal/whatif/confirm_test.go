@@ -29,6 +29,7 @@ type liveShop struct {
 	replaced string // the id of another plan, which comes after the first look
 	state    string
 	stopped  bool
+	hangsUp  bool // once it has a plan
 }
 
 func (s *liveShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +48,9 @@ func (s *liveShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		s.plan, s.state = p, "running"
+		if s.plan, s.state = p, "running"; s.hangsUp {
+			panic(http.ErrAbortHandler)
+		}
 	case r.Method == http.MethodDelete:
 		s.stopped, s.state = true, "stopped"
 	}
@@ -128,6 +131,10 @@ func TestWhatifConfirm(t *testing.T) {
 	s.plan, s.state = nil, "running"
 	if _, _, err = whatif("-confirm"); err == nil || !strings.Contains(err.Error(), "a plan is in force") {
 		t.Errorf("beside another plan: %v", err)
+	}
+	s.plan, s.state, s.stopped, s.replaced, s.hangsUp = nil, "idle", false, "", true
+	if _, _, err = whatif("-confirm"); err == nil || s.plan == nil || !s.stopped {
+		t.Errorf("a push without an answer: %v, plan %v, stopped %t; want one that has ended", err, s.plan, s.stopped)
 	}
 	if _, _, err = whatif("-confirm", "-procs", "8"); err == nil || !strings.Contains(err.Error(), "without -function") {
 		t.Errorf("with a question about another build: %v", err)
