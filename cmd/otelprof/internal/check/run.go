@@ -62,6 +62,9 @@ func (o *options) duet(ctx context.Context, dir, beside string) (duet, error) {
 	}
 	<-done
 	<-done
+	if ctx.Err() != nil {
+		return duet{}, errors.New("interrupted")
+	}
 	return duet{measured[0], measured[1]}, errors.Join(failed[0], failed[1])
 }
 
@@ -162,7 +165,7 @@ func (o *options) once(ctx context.Context, dir, file, port string, processors [
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, errors.New("interrupted")
+		return nil, ctx.Err()
 	case end != nil && !interrupted:
 		return nil, fmt.Errorf("%s: %w\n%s", file, end, said.String())
 	case err != nil:

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -96,6 +97,17 @@ func TestServerEnds(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "exit status 3\nno disk") {
 			t.Errorf("%s its load: %v, want its status, and what it has said", name, err)
 		}
+	}
+}
+
+// An interrupt is said once, and not by each program of a pair.
+func TestInterruptedPair(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := script(t, "sleep 60")
+	o := options{call: quiet(), base: file, each: time.Minute, share: true}
+	if _, err := o.duet(ctx, t.TempDir(), file); err == nil || err.Error() != "interrupted" {
+		t.Errorf("duet() = %v, want that it was interrupted", err)
 	}
 }
 
