@@ -18,6 +18,12 @@ type fileTarget string
 
 func (t fileTarget) String() string { return "file " + string(t) }
 
+// missing reports whether there is no file. A host without a port is taken for one, too.
+func (t fileTarget) missing() bool {
+	_, err := os.Lstat(string(t))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 func (t fileTarget) generation(context.Context) (uint64, error) {
 	document, err := client.ReadLimited(string(t), plan.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {

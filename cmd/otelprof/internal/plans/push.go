@@ -143,10 +143,14 @@ A file is removed. Programs that poll see it at their next poll, others at once.
 		if err != nil {
 			return err
 		}
+		said := "stopped at"
+		if file, ok := t.(fileTarget); ok && file.missing() {
+			said = "there is no plan at"
+		}
 		if err := t.Stop(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Stdout, "stopped at %s\n", t)
+		fmt.Fprintf(c.Stdout, "%s %s\n", said, t)
 		return nil
 	},
 }
