@@ -202,6 +202,9 @@ func (c *Call) WriteJSON(v any) error {
 func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
+		if made, ok := errors.AsType[*fs.PathError](err); ok {
+			made.Path = name // the name that it would have had meanwhile says nothing
+		}
 		return err
 	}
 	defer func() {

@@ -51,6 +51,15 @@ func TestOutputToReplacesFiles(t *testing.T) {
 	}
 }
 
+// A file that cannot be made is called by its own name.
+func TestOutputToNamesTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "none", "file")
+	err := new(Call).OutputTo(file, func(io.Writer) error { return nil })
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), file+": ") {
+		t.Errorf("OutputTo(%s) = %v, want an error with that name", file, err)
+	}
+}
+
 func TestUnknownCommand(t *testing.T) {
 	run := func(*Call) error { return nil }
 	c := &Command{Name: "p", Sub: []*Command{{Name: "report", Run: run}, {Name: "top", Run: run}, {Name: "stacks", Sub: []*Command{{Name: "show", Run: run}}}}}
