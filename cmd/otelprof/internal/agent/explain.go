@@ -27,8 +27,11 @@ otelprof view takes, an execution trace included. Without -region and -session i
 		if err := c.ParseArgs(0, -1); err != nil {
 			return err
 		}
-		if *region != "" && *session != "" {
+		switch {
+		case *region != "" && *session != "":
 			return command.Usagef("session: must not be beside -region")
+		case *foretold && *region+*session != "":
+			return command.Usagef("foretold: must not be beside -region and -session")
 		}
 		ctx := context.Background()
 		api, err := sourceOf(ctx, c, client.Names(c.Args()), *timeout)

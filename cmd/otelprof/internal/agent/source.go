@@ -28,8 +28,11 @@ const maxAnswer = 64 << 20
 
 // sourceOf returns what answers: the viewer at a URL, or one of files, in this process.
 func sourceOf(ctx context.Context, c *command.Call, names []string, timeout time.Duration) (tools.API, error) {
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0:
 		return nil, command.Usagef("0 targets: must be at least 1: the URL of a viewer, or files")
+	case timeout <= 0:
+		return nil, command.Usagef("timeout %v: must be above 0", timeout)
 	}
 	if client.IsURL(names[0]) {
 		if len(names) > 1 {
