@@ -1,6 +1,7 @@
 package planserver
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -263,10 +264,7 @@ func (s *Server) Fleet() Fleet {
 	}
 	f.Forgotten = s.forgotten
 	slices.SortFunc(f.Instances, func(a, b Instance) int {
-		if c := strings.Compare(a.Service, b.Service); c != 0 {
-			return c
-		}
-		return strings.Compare(a.InstanceID, b.InstanceID)
+		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.InstanceID, b.InstanceID), strings.Compare(string(a.How), string(b.How)))
 	})
 	return f
 }
