@@ -4,7 +4,6 @@ package whatif
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -162,12 +161,10 @@ func (w *whatif) write(p profile.Profile) error {
 	if known && !slices.ContainsFunc(p.Curves, hasNumber) {
 		return command.Usagef("region %q, speedup: nothing known matches: %s", w.region, answered(measured))
 	}
-	return w.OutputTo("-", func(out io.Writer) error {
-		if w.json {
-			return p.WriteJSON(out)
-		}
-		return p.WriteAnswer(out, w.progress)
-	})
+	if w.json {
+		return p.WriteJSON(w.Stdout)
+	}
+	return p.WriteAnswer(w.Stdout, w.progress)
 }
 
 // answered names the regions and speed-ups that a profile has numbers for.
