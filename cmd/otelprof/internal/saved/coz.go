@@ -2,6 +2,7 @@ package saved
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -36,10 +37,16 @@ func (r *Reader) readCoz(at *FileReport, in io.Reader) error {
 	var speedup, duration float64
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxCozLine)
+	lines.Split(withEnds)
 	var offset int64
-	for line := 1; lines.Scan(); line++ {
-		kind, fields := cozFields(lines.Text())
+	line := 1
+	for ; lines.Scan(); line++ {
+		text, whole := strings.CutSuffix(lines.Text(), "\n")
+		kind, fields := cozFields(strings.TrimSuffix(text, "\r"))
 		var err error
+		if !whole { // its last number may lack digits
+			kind, err = "", fmt.Errorf("%w: the file ends in the middle of it", errTorn)
+		}
 		switch kind {
 		case "experiment":
 			selected = fields["selected"]
@@ -62,10 +69,10 @@ func (r *Reader) readCoz(at *FileReport, in io.Reader) error {
 		if err != nil {
 			at.add(&Problem{Line: line, Offset: offset, Err: err})
 		}
-		offset += int64(len(lines.Bytes())) + 1
+		offset += int64(len(lines.Bytes()))
 	}
-	if err := lines.Err(); err != nil {
-		return err
+	if err := lines.Err(); err != nil { // what came before is whole
+		at.add(&Problem{Line: line, Offset: offset, Err: err})
 	}
 	p, ok := cozProfile(curves)
 	if !ok {
@@ -74,6 +81,18 @@ func (r *Reader) readCoz(at *FileReport, in io.Reader) error {
 	at.Others++
 	r.profiles = append(r.profiles, p)
 	return nil
+}
+
+// withEnds splits a text into lines that have their ends, and perhaps one at last that has none.
+func withEnds(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEOF {
+		n = len(data)
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
 }
 
 // cozFields splits a line at its tabs.

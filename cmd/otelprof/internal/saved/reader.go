@@ -43,7 +43,7 @@ type FileReport struct {
 	File string
 	// Spans and Points is how many were taken, Intervals those of a .hlog file.
 	Spans, Points, Intervals int
-	// Others are causal profiles, pprof profiles, and objects with log records, which nothing shows.
+	// Others are causal profiles, pprof profiles, and objects with log records.
 	Others int
 	// SeriesDropped is the number of points left out since there were too many regions.
 	SeriesDropped int
