@@ -131,6 +131,7 @@ func TestTopTerminal(t *testing.T) {
 	x.types(t, "ww", "since the start  every 100ms")
 	x.types(t, "", "960ns")
 	x.types(t, "/shi\r", "1 of 2 regions with /shi")
+	x.types(t, "\x1bOQ", "1 of 2 regions with /shi") // F2 is no Q
 	x.types(t, "\x1b", "  2 regions")
 	x.types(t, "n", "percentiles within 0.1 %")
 	away.Store(true)

@@ -193,17 +193,24 @@ func watchTop(ctx context.Context, c *command.Call, client *topClient, f topFlag
 	}
 }
 
-// readKeys ends with the program: a read from a terminal cannot be cancelled.
+// readKeys ends with the program: a read from a terminal cannot be cancelled. Arrows, F2 and the
+// like, which come as an Esc and more at once, are left out: F2 has a Q, which would end it.
 func readKeys(ctx context.Context, in *os.File, keys chan<- byte) {
-	var b [1]byte
+	var b [64]byte
 	for {
-		if n, err := in.Read(b[:]); err != nil || n == 0 {
+		n, err := in.Read(b[:])
+		if err != nil || n == 0 {
 			return
 		}
-		select {
-		case keys <- b[0]:
-		case <-ctx.Done():
-			return
+		if b[0] == 27 && n > 1 {
+			continue
+		}
+		for _, key := range b[:n] {
+			select {
+			case keys <- key:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
