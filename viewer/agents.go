@@ -31,7 +31,7 @@ func serveAgents(s *mcp.Server) http.HandlerFunc {
 	}
 }
 
-// ask answers a request of a tool.
+// ask answers a request of a tool, or for a part of the page in one file.
 func (h *Handler) ask(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, "/api/v1/"+path, bytes.NewReader(body))
 	if err != nil {
@@ -40,6 +40,9 @@ func (h *Handler) ask(ctx context.Context, method, path string, body []byte) (st
 	if token, _ := ctx.Value(authorizationKey{}).(string); token != "" {
 		r.Header.Set("Authorization", token)
 	}
-	status, answer = inprocess.Ask(h.mux, r)
+	status, answer = inprocess.Ask(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer h.recoverSource(w)
+		h.mux.ServeHTTP(w, r)
+	}), r)
 	return status, answer, nil
 }

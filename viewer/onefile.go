@@ -86,8 +86,13 @@ func (h *Handler) kept(ctx context.Context) (map[string]json.RawMessage, error) 
 	answers, bytes := map[string]json.RawMessage{}, 0
 	keep := func(key, path string) error {
 		status, body, err := h.ask(ctx, http.MethodGet, path, nil)
-		if err != nil || status != http.StatusOK { // it is not there: the page knows what to do
+		switch {
+		case err != nil:
 			return err
+		case status == http.StatusInternalServerError:
+			return fmt.Errorf("page in one file: %s: %s", path, strings.TrimSpace(string(body)))
+		case status != http.StatusOK: // it is not there: the page knows what to do
+			return nil
 		}
 		if bytes += len(body); bytes > maxFileBytes {
 			return fmt.Errorf("page in one file: answers of more than %d bytes: must have fewer", maxFileBytes)

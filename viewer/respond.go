@@ -15,9 +15,8 @@ import (
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {
-		b.Reset()
-		status = http.StatusInternalServerError
-		fmt.Fprintf(&b, "{\"error\":%q}\n", "viewer: answer: cannot be encoded as JSON")
+		writeError(w, http.StatusInternalServerError, "answer: must have a form in JSON: %s", err)
+		return
 	}
 	writeBody(w, status, "application/json; charset=utf-8", b.Bytes())
 }
