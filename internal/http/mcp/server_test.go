@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -143,6 +144,14 @@ func TestServe(t *testing.T) {
 	}
 	if err := testServer().Serve(t.Context(), strings.NewReader(strings.Repeat("x", maxMessage+1)), &out); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes") {
 		t.Errorf("a message that is too long: %v", err)
+	}
+	longest := `{"method":"` + strings.Repeat("x", maxMessage-len(`{"method":""}`)) + `"}`
+	if err := testServer().Serve(t.Context(), strings.NewReader(longest+"\n"), &out); err != nil {
+		t.Errorf("a message of %d bytes: %v", len(longest), err)
+	}
+	gone := errors.New("gone")
+	if err := testServer().Serve(t.Context(), iotest.ErrReader(gone), &out); !errors.Is(err, gone) || strings.Contains(err.Error(), "at most") {
+		t.Errorf("an input that cannot be read: %v, want its own error", err)
 	}
 }
 

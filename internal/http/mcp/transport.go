@@ -18,7 +18,7 @@ const maxMessage = 1 << 20
 // comes.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), maxMessage)
+	lines.Buffer(make([]byte, 64<<10), maxMessage+1) // and the end of its line
 	for ctx.Err() == nil && lines.Scan() {
 		if len(lines.Bytes()) == 0 {
 			continue
@@ -34,10 +34,14 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			return fmt.Errorf("mcp: answer: %w", err)
 		}
 	}
-	if err := lines.Err(); err != nil && ctx.Err() == nil {
+	switch err := lines.Err(); {
+	case err == nil || ctx.Err() != nil:
+		return nil
+	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("mcp: message: must have at most %d bytes: %w", maxMessage, err)
+	default:
+		return fmt.Errorf("mcp: input: must be readable to its end: %w", err)
 	}
-	return nil
 }
 
 // greeting is the client's name in the handshake of the older generation, "" for other messages.
