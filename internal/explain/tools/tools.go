@@ -1,12 +1,14 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/otelprof/otelprof/internal/http/mcp"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // Instructions are what an agent reads before it calls a tool.
@@ -76,13 +78,20 @@ func tool[A any](name, description, properties string, required []string, call f
 	if err != nil { // of what stands above
 		panic(err)
 	}
-	return mcp.Tool{Name: name, Description: description, Input: input, Call: func(ctx context.Context, text json.RawMessage) (string, error) {
+	answer := func(ctx context.Context, text json.RawMessage) (string, error) {
 		var a A
-		d := json.NewDecoder(strings.NewReader(string(text)))
+		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&a); err != nil {
 			return "", fmt.Errorf("arguments of %s: %w; they are %s", name, err, properties)
 		}
 		return call(ctx, a)
+	}
+	return mcp.Tool{Name: name, Description: description, Input: input, Call: func(ctx context.Context, text json.RawMessage) (string, error) {
+		out, err := answer(ctx, text)
+		if err != nil { // it may repeat what was asked, and that may be long
+			err = errors.New(naming.Cut(err.Error(), mostBytes-reserve))
+		}
+		return out, err
 	}}
 }

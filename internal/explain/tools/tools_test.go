@@ -124,6 +124,39 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
+// An error is no longer than an answer, whatever it repeats.
+func TestLongErrors(t *testing.T) {
+	long := strings.Repeat("é", 50_000)
+	for _, tool := range New(fakeAPI(map[string]any{"regions": map[string]any{"regions": []any{}}}), true) {
+		if _, err := tool.Call(t.Context(), json.RawMessage(`{"`+long+`":1}`)); err == nil || len(err.Error()) > mostBytes || !strings.Contains(err.Error(), "arguments of "+tool.Name) {
+			t.Errorf("%s: an error of %d bytes, want at most %d", tool.Name, len(fmt.Sprint(err)), mostBytes)
+		}
+		if tool.Name == "explain" {
+			if _, err := tool.Call(t.Context(), json.RawMessage(`{"region":"`+long+`"}`)); err == nil || len(err.Error()) > mostBytes {
+				t.Errorf("a long region: an error of %d bytes, want at most %d", len(fmt.Sprint(err)), mostBytes)
+			}
+		}
+	}
+}
+
+// A name of several lines is one line of an answer, which counts its rows right.
+func TestNamesOfManyLines(t *testing.T) {
+	spans := make([]map[string]any, 300)
+	for i := range spans {
+		spans[i] = map[string]any{"name": "SELECT a,\n\tb\vFROM c", "duration_ns": 1e6, "self_ns": 1e5}
+	}
+	id := strings.Repeat("a", 32)
+	api := fakeAPI(map[string]any{"sessions/" + id: map[string]any{"id": id, "name": "GET /\r\n", "spans": spans}})
+	text, err := Session(t.Context(), api, id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if want := fmt.Sprintf("(%d of 300 spans shown)", len(lines)-3); lines[len(lines)-1] != want || !strings.HasPrefix(lines[2], "SELECT a,  b FROM c  ") {
+		t.Errorf("%d lines, of which the last is %q, want %q:\n%s", len(lines), lines[len(lines)-1], want, text)
+	}
+}
+
 // Large numbers are whole, and the longest wait is so on 32 bits, too.
 func TestNumbers(t *testing.T) {
 	longest := span{Waits: []wait{{Kind: "network", For: 4e9}, {Kind: "lock", For: 1e6}}}.longestWait()
