@@ -70,11 +70,15 @@ type region struct {
 	} `json:"pmu"`
 }
 
-func (a API) regions(ctx context.Context) ([]region, error) {
+// regions returns all regions, and since when they are counted: a process that has begun anew has
+// another time.
+func (a API) regions(ctx context.Context) (all []region, since string, err error) {
 	var answer struct {
 		Regions []region `json:"regions"`
+		Since   string   `json:"since"`
 	}
-	return answer.Regions, a.get(ctx, "regions", &answer)
+	err = a.get(ctx, "regions", &answer)
+	return answer.Regions, answer.Since, err
 }
 
 // A waits is what one region waited for.

@@ -19,7 +19,7 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	if seconds < 1 || seconds > mostSeconds {
 		return "", fmt.Errorf("seconds %d: must be in [1, %d]", seconds, mostSeconds)
 	}
-	before, err := api.regions(ctx)
+	before, since, err := api.regions(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -28,9 +28,12 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	after, err := api.regions(ctx)
+	after, now, err := api.regions(ctx)
 	if err != nil {
 		return "", err
+	}
+	if now != since {
+		return "", fmt.Errorf("the process began to count anew at %s: ask again", now)
 	}
 	type key struct{ scope, version, schema, name string }
 	keyOf := func(r region) key { return key{r.Scope, r.Version, r.SchemaURL, r.Name} }
@@ -45,7 +48,7 @@ func Compare(ctx context.Context, api API, seconds int) (string, error) {
 	var changes []change
 	for _, r := range after {
 		was := old[keyOf(r)]
-		if r.Count <= was.Count { // nothing has ended, or the process is another one
+		if r.Count <= was.Count { // nothing has ended
 			continue
 		}
 		n := float64(r.Count - was.Count)

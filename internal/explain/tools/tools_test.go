@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,6 +111,23 @@ func TestCompareVersions(t *testing.T) {
 	if rows := strings.Split(strings.TrimSpace(text), "\n"); err != nil || len(rows) != 3 || !strings.HasPrefix(rows[2], "x       5 ") {
 		t.Errorf("%q, %v, want one row, of 5 a second", text, err)
 	}
+}
+
+// A process that has begun anew, and has counted more by now, is not the one before.
+func TestCompareAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		api := API(func(_ context.Context, _, _ string, _ []byte) (int, []byte, error) {
+			asked++
+			text, err := json.Marshal(map[string]any{
+				"since": fmt.Sprintf("2026-01-01T00:00:0%dZ", asked), "regions": []map[string]any{{"name": "x", "count": 10 * asked, "total_ns": 1e6}},
+			})
+			return http.StatusOK, text, err
+		})
+		if text, err := Compare(t.Context(), api, 1); err == nil || !strings.Contains(err.Error(), "anew at 2026-01-01T00:00:02Z") {
+			t.Errorf("%q, %v; want that the process began anew", text, err)
+		}
+	})
 }
 
 // Names of a kilobyte leave room for the rest.

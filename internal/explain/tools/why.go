@@ -13,7 +13,7 @@ import (
 
 // Explain returns why a region is slow.
 func Explain(ctx context.Context, api API, name string) (string, error) {
-	regions, err := api.regions(ctx)
+	regions, _, err := api.regions(ctx)
 	if err != nil {
 		return "", err
 	}
