@@ -92,12 +92,17 @@ func (h *Handler) recordTrace(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	samples, err := isSet(r.URL.Query(), "samples")
+	if err != nil {
+		writeError(w, http.StatusBadRequest, "%s", err)
+		return
+	}
 	if !h.tracing.TryLock() {
 		writeError(w, http.StatusConflict, "trace: another one is being recorded or read")
 		return
 	}
 	defer h.tracing.Unlock()
-	t, err := h.causal.RecordTrace(r.Context(), d, r.URL.Query().Get("samples") == "1")
+	t, err := h.causal.RecordTrace(r.Context(), d, samples)
 	if err != nil {
 		notRecorded(w, r, err)
 		return

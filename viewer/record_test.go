@@ -87,6 +87,7 @@ func TestRecordTrace(t *testing.T) {
 		}
 	}
 	errorOf(t, ask(t, h, "POST", path+"?duration=1h", "", bearer(testToken)), 400)
+	checkEqual(t, "samples", errorOf(t, ask(t, h, "POST", path+"?samples=yes", "", bearer(testToken)), 400), `samples "yes": must be 0 or 1`)
 	h.tracing.Lock()
 	errorOf(t, ask(t, h, "POST", path, "", bearer(testToken)), 409)
 	h.tracing.Unlock()
