@@ -2,7 +2,7 @@
 
 import { isThroughput, measured, modes } from "./curves.mjs";
 import { baseText, disagreement, interval, metricName, nextStep, reasons, verdictText } from "./causalwords.mjs";
-import { button, copyButton, h } from "./dom.mjs";
+import { button, copyButton, h, numberCells } from "./dom.mjs";
 import { change, count, percent, points } from "./format.mjs";
 import { marker, plot } from "./plot.mjs";
 
@@ -108,7 +108,7 @@ function effects(q) {
     speedups.map((s) => h("tbody", {}, q.curves.map((c) => [c, c.points.find((p) => p.speedup === s)]).filter(([, p]) => p).map(([c, p], i) => h("tr", {},
       h("th", { scope: "row", class: i ? "number again" : "number" }, percent(s)), h("td", { class: "text" }, modeName(c.mode)),
       h("td", { class: "number" }, p.withheld || p.loose ? "–" : h("strong", {}, change(p.change))),
-      ...[p.withheld || p.loose ? "–" : points(p.error), p.withheld ? "–" : interval(p), count(p.samples), p.withheld ? "–" : count(p.outliers)].map((t) => h("td", { class: "number" }, t))))))),
+      numberCells([p.withheld || p.loose ? "–" : points(p.error), p.withheld ? "–" : interval(p), count(p.samples), p.withheld ? "–" : count(p.outliers)])))))),
   (missing.length > 0 || doubts.length > 0) && h("ul", { class: "doubts" }, missing.map((t) => h("li", { class: "withheld" }, t)), doubts.map((t) => h("li", {}, t))));
 }
 

@@ -3,7 +3,7 @@
 
 import { ApiError, request } from "./api.mjs";
 import { binsOf, changesOf, comparedRanks, effectWords, figuresOf, idOf, meanChange, windowOf } from "./compare.mjs";
-import { button, h, once, setText } from "./dom.mjs";
+import { button, h, numberCells, once, setText, tableHead } from "./dom.mjs";
 import { change, clock, count, duration } from "./format.mjs";
 import { histogram } from "./histogram.mjs";
 
@@ -73,14 +73,12 @@ export function comparison(now) {
 export function sideBySide(windows, names, relativeError) {
   const [before, after] = windows.map(figuresOf);
   const changes = changesOf(before, after, relativeError);
-  const row = (label, a, b, changed = "") => h("tr", {}, h("th", { scope: "row", class: "text" }, label),
-    [a, b, changed].map((text) => h("td", { class: "number" }, text)));
+  const row = (label, a, b, changed = "") => h("tr", {}, h("th", { scope: "row", class: "text" }, label), numberCells([a, b, changed]));
   const durations = (label, a, b, c) => row(label, before.count ? duration(a) : "–", after.count ? duration(b) : "–", changeText(c));
   return [
     after.count > 0 && histogram(binsOf(windows[1]), [], { bins: binsOf(windows[0]), label: names[0], now: names[1] }),
     h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Figure"),
-        [...names, "Change"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
+      tableHead(["Figure"], [...names, "Change"]),
       h("tbody", {},
         comparedRanks.map((p, i) => durations(`p${p}`, before.percentiles[i], after.percentiles[i], changes.percentiles[i])),
         durations("Mean", before.mean, after.mean, changes.mean),

@@ -118,6 +118,20 @@ export function once(f) {
   };
 }
 
+/** numberCells makes a cell of each number. */
+export const numberCells = (numbers) => numbers.map((text) => h("td", { class: "number" }, text));
+
+/** tableHead names columns of text, and behind them columns of numbers. */
+export function tableHead(texts, numbers = []) {
+  const heads = (list, kind) => list.map((text) => h("th", { scope: "col", class: kind }, text));
+  return h("thead", {}, h("tr", {}, heads(texts, "text"), heads(numbers, "number")));
+}
+
+/** tableRow has cells of text, and behind them cells of numbers. */
+export function tableRow(texts, numbers, props = {}) {
+  return h("tr", props, texts.map((text) => h("td", { class: "text" }, text)), numberCells(numbers));
+}
+
 /** copyButton copies what text() returns, and says so for a moment. */
 export function copyButton(label, text) {
   const el = button(label, { class: "quiet", onclick: async () => {

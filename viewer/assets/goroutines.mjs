@@ -1,7 +1,7 @@
 // The view of all goroutines of one moment, merged by what they wait for: the first thing to look at in a hang.
 
 import { ApiError, isFile, request } from "./api.mjs";
-import { button, empty, h, setText, swap } from "./dom.mjs";
+import { button, empty, h, numberCells, setText, swap, tableHead } from "./dom.mjs";
 import { build } from "./flame.mjs";
 import { flameGraph } from "./flamegraph.mjs";
 import { clock, count, percent, plural } from "./format.mjs";
@@ -21,8 +21,7 @@ export function goroutinesView(context) {
   const reasons = h("tbody");
   const thin = h("span");
   const table = h("table", { class: "reasons" }, h("caption", { class: "visually-hidden" }, "What goroutines wait for, those of most first"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Wait reason"),
-      ["Goroutines", "Share"].map((t) => h("th", { scope: "col", class: "number" }, t)))), reasons);
+    tableHead(["Wait reason"], ["Goroutines", "Share"]), reasons);
   const content = h("div", { hidden: true }, h("div", { class: "toolbar" }, flame.search, !isFile() && again, flame.out, flame.found), lead,
     h("div", { class: "scroll", tabindex: "0" }, table), flame.graph, flame.facts,
     h("p", { class: "note" }, thin, "The outermost calls are on top, and a box is as wide as the number of goroutines in it. The reason is inferred from "
@@ -35,7 +34,7 @@ export function goroutinesView(context) {
   function row(g, key) {
     return h("tr", {},
       h("th", { scope: "row", class: "text" }, button(g.reason, { class: "row-name", "data-row": true, title: "Zoom in", onclick: () => flame.zoomTo(key) })),
-      h("td", { class: "number" }, count(g.count)), h("td", { class: "number" }, percent(g.count / dump.count)));
+      numberCells([count(g.count), percent(g.count / dump.count)]));
   }
 
   return {

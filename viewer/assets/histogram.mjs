@@ -1,6 +1,6 @@
 // The distribution of one region's durations, on a logarithmic axis, and the same as a table.
 
-import { h, svg } from "./dom.mjs";
+import { h, svg, tableHead, tableRow } from "./dom.mjs";
 import { count, duration, percent } from "./format.mjs";
 
 const height = 132;
@@ -73,9 +73,8 @@ function asTable(sides, other) {
   });
   const head = other ? [other.now, other.label] : ["Count"];
   return h("details", {}, h("summary", {}, "Distribution as a table"), h("div", { class: "scroll" }, h("table", { class: "bins" },
-    h("thead", {}, h("tr", {}, ["From", "To", ...sides.flatMap((_, i) => [head[i], "Up to here"])].map((t) => h("th", { scope: "col", class: "number" }, t)))),
-    h("tbody", {}, rows.map((b) => h("tr", {}, [duration(b.low_ns), duration(b.high_ns + 1), ...columns.flatMap((c) => c(b))]
-      .map((t) => h("td", { class: "number" }, t))))))));
+    tableHead([], ["From", "To", ...sides.flatMap((_, i) => [head[i], "Up to here"])]),
+    h("tbody", {}, rows.map((b) => tableRow([], [duration(b.low_ns), duration(b.high_ns + 1), ...columns.flatMap((c) => c(b))]))))));
 }
 
 /** decades returns 1, 10, 100 … inside the axis, or with 2 and 5 between if they are few. */

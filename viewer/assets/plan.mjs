@@ -4,7 +4,7 @@ import { ApiError, request } from "./api.mjs";
 import { eventText, isBad, newestFirst, whoText } from "./auditwords.mjs";
 import { endOf, gauges, levelOf } from "./breakerwords.mjs";
 import { handoverText } from "./causalwords.mjs";
-import { button, h, isSaved, keyed, once, setAttr, setText } from "./dom.mjs";
+import { button, h, isSaved, keyed, once, setAttr, setText, tableHead } from "./dom.mjs";
 import { clock, count, dateTime, plural, until } from "./format.mjs";
 import { planEditor } from "./planeditor.mjs";
 import { recordingText } from "./recordingwords.mjs";
@@ -39,8 +39,7 @@ export function statusBar(context) {
   const story = h("tbody");
   const lost = h("p", { class: "bad", hidden: true });
   const history = h("details", { class: "experiment audit" }, h("summary", {}, "What has happened"),
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {},
-      ["Time", "What", "Who asked"].map((t) => h("th", { scope: "col", class: "text" }, t)))), story)), lost);
+    h("div", { class: "scroll" }, h("table", {}, tableHead(["Time", "What", "Who asked"]), story)), lost);
   const facts = {};
   const list = h("dl", { class: "plan-facts" });
   for (const label of ["Recordings", "Experiment", "Measured", "Waits seen by", "Plan", "Expires", "Lease", "Source", "No answer", "Not inserted"]) {

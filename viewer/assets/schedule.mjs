@@ -1,7 +1,7 @@
 // Where the time of a region went: running, runnable, blocked.
 
 import { ApiError, request } from "./api.mjs";
-import { button, h, isSaved, once } from "./dom.mjs";
+import { button, h, isSaved, once, tableHead, tableRow } from "./dom.mjs";
 import { clock, count, duration, percent, plural } from "./format.mjs";
 
 /**
@@ -25,10 +25,9 @@ export function statesTable({ spans, running_ns: running, runnable_ns: runnable,
   const whole = running + runnable + blocked || 1;
   return h("div", { class: "schedule" }, h("table", {},
     h("caption", { class: "note" }, `${plural(spans, "span")} of the newest sessions, by what they say of themselves`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "State"),
-      ["Share", "In all", "A span"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
-    h("tbody", {}, [["Running", running], ["Runnable", runnable], ["Blocked", blocked]].map(([state, ns]) => h("tr", {}, h("td", { class: "text" }, state),
-      [percent(ns / whole), duration(ns), duration(ns / spans)].map((text) => h("td", { class: "number" }, text)))))));
+    tableHead(["State"], ["Share", "In all", "A span"]),
+    h("tbody", {}, [["Running", running], ["Runnable", runnable], ["Blocked", blocked]]
+      .map(([state, ns]) => tableRow([state], [percent(ns / whole), duration(ns), duration(ns / spans)])))));
 }
 
 /** scheduleBox makes a button that asks for the last seconds, and room for the answer. */
@@ -51,11 +50,9 @@ export function tables(report) {
   if (!report.regions.length) return [h("p", { class: "note" }, `No span of this name began and ended within ${window}.`)];
   return report.regions.map((region) => h("table", {},
     h("caption", { class: "note" }, `${plural(region.count, "span")} in ${window}, by what the goroutine did`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "State"),
-      ["Share", "In all", "A span", "Self"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
-    h("tbody", {}, scheduleRows(region).map((row) => h("tr", {}, h("td", { class: "text" }, row.label),
-      [percent(row.share), duration(row.total), duration(row.total / region.count), duration(row.self)]
-        .map((text) => h("td", { class: "number" }, text)))))),
+    tableHead(["State"], ["Share", "In all", "A span", "Self"]),
+    h("tbody", {}, scheduleRows(region).map((row) => tableRow([row.label],
+      [percent(row.share), duration(row.total), duration(row.total / region.count), duration(row.self)])))),
   ).concat(left(report));
 }
 

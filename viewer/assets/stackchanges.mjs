@@ -1,6 +1,6 @@
 // The call stacks of two runs over each other, and the functions whose own share of the time changed most.
 
-import { h, setAttr, swap, setText } from "./dom.mjs";
+import { h, numberCells, setAttr, setText, swap, tableHead } from "./dom.mjs";
 import { flameGraph } from "./flamegraph.mjs";
 import { change, count, percent, plural } from "./format.mjs";
 import { functionsOf, overlay } from "./overlay.mjs";
@@ -27,14 +27,14 @@ export function stackChanges() {
   const facts = h("p", { class: "note" });
   const rows = h("tbody");
   const more = h("p", { class: "note" });
-  const pair = (label) => [`${label}, baseline`, "Candidate", "Change"].map((text) => h("th", { scope: "col", class: "number" }, text));
+  const pair = (label) => [`${label}, baseline`, "Candidate", "Change"];
   const table = h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("caption", { class: "visually-hidden" }, "Functions whose own share of the time changed most"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "text" }, "Function"), pair("Self"), pair("With calls"))), rows));
+    tableHead(["Function"], [...pair("Self"), ...pair("With calls")]), rows));
   const graph = h("div", {}, h("div", { class: "toolbar" }, flame.search, flame.out, flame.found), flame.graph, flame.facts,
     h("p", { class: "note" }, "Width: the mean share of both. Red takes more of the time in the candidate, blue less; grey is within chance (95 %). ", thin), table, more);
   const el = h("section", { class: "stack-changes", "aria-label": "Call stacks", hidden: true }, h("h2", {}, "Call stacks"), facts, graph);
 
-  const cells = ([was, is]) => [percent(was), percent(is), points(is - was)].map((text) => h("td", { class: "number" }, text));
+  const cells = ([was, is]) => numberCells([percent(was), percent(is), points(is - was)]);
   const row = (f) => h("tr", {}, h("th", { scope: "row", class: "text" }, f.func), cells(f.self), cells(f.whole));
 
   return {

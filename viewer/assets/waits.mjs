@@ -1,6 +1,6 @@
 // What spans waited for, and who ended that: in a session, and of a region.
 
-import { h, isSaved } from "./dom.mjs";
+import { h, isSaved, tableHead, tableRow } from "./dom.mjs";
 import { count, duration, percent, plural } from "./format.mjs";
 import { byOf, recordedText, sumWaits, tailRows, waitRows, waitText, whatOf } from "./waitwords.mjs";
 
@@ -47,20 +47,16 @@ export function regionTails({ tails }) {
   return tails.map((t) => ({ t, rows: tailRows(t) })).filter(({ rows }) => rows.length > 0).map(({ t, rows }) => h("div", { class: "waits-box scroll" }, h("table", {},
     h("caption", { class: "note" }, `Why the slowest ${count(t.slowest)} of ${plural(t.requests, "request")} are slow: ${duration(t.slow_ns)} in the mean, from ${duration(t.from_ns)} on, where others take ${duration(t.typical_ns)}`,
       t.sessions?.length > 0 && [" · ", t.sessions.map((id, i) => [i > 0 && ", ", h("a", { href: `#/sessions/${id}` }, `example ${i + 1}`)])]),
-    h("thead", {}, h("tr", {}, ["Time for", "Ended by", "In"].map((text) => h("th", { scope: "col", class: "text" }, text)),
-      ["Of the difference", "The slowest", "Others", "The slowest without"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
-    h("tbody", {}, rows.map((row) => h("tr", {},
-      [row.what, row.by || "–", row.in].map((text) => h("td", { class: "text" }, text)),
-      [percent(row.share), duration(row.slow), duration(row.typical), duration(row.without)].map((text) => h("td", { class: "number" }, text))))))));
+    tableHead(["Time for", "Ended by", "In"], ["Of the difference", "The slowest", "Others", "The slowest without"]),
+    h("tbody", {}, rows.map((row) => tableRow([row.what, row.by || "–", row.in],
+      [percent(row.share), duration(row.slow), duration(row.typical), duration(row.without)]))))));
 }
 
 /** regionWaits is the table of what a region waited for. */
 export function regionWaits({ regions }) {
   return regions.filter((r) => r.waits?.length > 0).map((r) => h("div", { class: "waits-box scroll" }, h("table", {},
     h("caption", { class: "note" }, `What ${plural(r.spans, "span")} of the last recordings waited for, spans below included: at the same time, shares add up to more than all`),
-    h("thead", {}, h("tr", {}, ["Waits for", "Ended by", "In"].map((text) => h("th", { scope: "col", class: "text" }, text)),
-      ["Share", "A span", "Longest", "Count"].map((text) => h("th", { scope: "col", class: "number" }, text)))),
-    h("tbody", {}, waitRows(r).map((row) => h("tr", { title: row.title },
-      [row.what, row.by || "–", row.in].map((text) => h("td", { class: "text" }, text)),
-      [percent(row.share), duration(row.total / Math.max(r.spans, 1)), duration(row.longest), count(row.count)].map((text) => h("td", { class: "number" }, text))))))));
+    tableHead(["Waits for", "Ended by", "In"], ["Share", "A span", "Longest", "Count"]),
+    h("tbody", {}, waitRows(r).map((row) => tableRow([row.what, row.by || "–", row.in],
+      [percent(row.share), duration(row.total / Math.max(r.spans, 1)), duration(row.longest), count(row.count)], { title: row.title }))))));
 }
