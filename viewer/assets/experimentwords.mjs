@@ -31,7 +31,7 @@ export function lanesOf(timeline, shown) {
   return [...new Set([...shown].sort((a, b) => order(a) - order(b)).map((e) => laneName(timeline, e)))];
 }
 
-const signs = { started: "▶", stopped: "■", expired: "■", spent: "■", aborted: "▲", panicked: "▲" };
+const signs = { started: "▶", stopped: "■", expired: "■", spent: "■", withheld: "■", aborted: "▲", panicked: "▲" };
 
 /** marksOf are what happened to this plan, from the audit. */
 export function marksOf(timeline, audit) {

@@ -37,6 +37,7 @@ test("events of this plan are marks, those of others are not", () => {
   const event = (kind, seconds, more) => ({ kind, time: new Date(at(seconds)).toISOString(), plan_id: "p", plan_hash: "h", ...more });
   const marks = marksOf(timeline, [event("received", 0), event("started", -0.5), event("aborted", 20, { message: "too slow" }), event("stopped", 5, { plan_hash: "x" }), event("started", -900)]);
   assert.deepEqual(marks.map((m) => [m.text, m.why, m.bad, m.at_ns]), [["▶ started", "", false, 0], ["▲ aborted", "too slow", true, 20e9]]);
+  assert.deepEqual(marksOf(timeline, [event("withheld", 30, { message: "no number" })]).map((m) => [m.text, m.why, m.bad]), [["■ withheld", "no number", false]]);
   assert.deepEqual(marksOf(timeline, undefined), []);
 });
 
