@@ -65,7 +65,8 @@ function curveOf(curve, metric) {
   return { mode: curve.mode || "dilation", points, knee: curve.knee ?? 0, confirmed: curve.evidence === "simulated and confirmed", leads: curve.leads === true, verdict: curve.verdict, disagrees: curve.disagrees ?? [] };
 }
 
-function pointOf(e, metric, mode) {
+/** pointOf is an effect as the page shows it: the change of the metric, with its interval. */
+export function pointOf(e, metric, mode) {
   const ends = [changeOf(metric, e.lo), changeOf(metric, e.hi)];
   const [lo, hi] = isThroughput(metric) ? ends : ends.reverse();
   return {

@@ -2,8 +2,7 @@
 
 import { metricName } from "./causalwords.mjs";
 import { percent } from "./format.mjs";
-
-const points = (v) => (100 * v).toFixed(Math.abs(v) < 0.0995 ? 1 : 0).replace("-", "−");
+import { points } from "./overviewrows.mjs";
 
 const said = {
   held: "✓ held",

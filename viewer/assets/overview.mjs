@@ -6,7 +6,7 @@ import { signs } from "./causalparts.mjs";
 import { changesOf } from "./changes.mjs";
 import { briefly, disagreement, interval, numberText, planCommand, priceText } from "./causalwords.mjs";
 import { button, h, isSaved, keyed, setAttr, setText, swap } from "./dom.mjs";
-import { change, duration, percent, plural } from "./format.mjs";
+import { change, percent, plural } from "./format.mjs";
 import { busiest, cpuPart, findingOf, goalText, goalsOf, rowsOf, spread } from "./overviewrows.mjs";
 import { calibrationText, outcomeText, verdictOf } from "./outcomewords.mjs";
 import { conditionsText, recordingText } from "./recordingwords.mjs";

@@ -171,7 +171,7 @@ function effectText(p, goal, inferred) {
 }
 
 /** points writes a part of one in percent points: "31", "4.2", "−0.5". */
-function points(v) {
+export function points(v) {
   if (v === null) return "unbounded";
   return (100 * v).toFixed(Math.abs(v) < 0.0995 ? 1 : 0).replace("-", "−");
 }
