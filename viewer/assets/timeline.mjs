@@ -135,7 +135,7 @@ function drawFold(row, name, took, lane, at) {
   setText(took, duration(row.totalNs));
   const spans = row.nodes.map((n) => n.span);
   const from = at(spans[0].start_ns);
-  const to = Math.max(...spans.map((s) => at(s.start_ns + s.duration_ns)));
+  const to = spans.reduce((most, s) => Math.max(most, at(s.start_ns + s.duration_ns)), from); // too many for arguments
   const group = h("span", { class: "bar fold", style: { left: `${from}%`, width: `${to - from}%` },
     title: `${row.count} times ${duration(row.minNs)} … ${duration(row.maxNs)}, ${duration(row.totalNs)} together` });
   // Too many to tell apart are drawn as the few merged runs they make.

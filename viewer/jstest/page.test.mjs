@@ -10,6 +10,7 @@ import { regionsView } from "../assets/regions.mjs";
 import { tables } from "../assets/schedule.mjs";
 import { sessionView } from "../assets/session.mjs";
 import { droppedText } from "../assets/sessions.mjs";
+import { timelineRow } from "../assets/timeline.mjs";
 
 test("rows of one key are as many as there are items, however often they are drawn", () => {
   install();
@@ -111,6 +112,17 @@ test("a session is not kept any more only where the process says that it knows n
   assert.equal(gone.hidden, true);
   assert.equal(view.refused({ status: 404 }), true);
   assert.equal(gone.hidden, false);
+});
+
+test("a fold may have more spans than a call may have arguments", () => {
+  install();
+  const many = 200_000;
+  const nodes = Array.from({ length: many }, (_, i) => ({ span: { start_ns: i, duration_ns: 1 } }));
+  const row = timelineRow();
+  row.draw({ type: "fold", key: "fold:a", depth: 0, open: false, expandable: true, nodes, name: "a", kind: "client", statement: "", count: many, totalNs: many, minNs: 1, maxNs: 1, errors: 0 },
+    { range: [0, many], selected: null, matches: () => true });
+  const bar = row.el.all().find((e) => e.getAttribute("class") === "bar fold");
+  assert.deepEqual([bar.style.left, bar.style.width], ["0%", "100%"]);
 });
 
 test("details that are closed give the focus back to their row", () => {
