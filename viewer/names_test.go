@@ -28,6 +28,20 @@ func TestRegionsOfAnyName(t *testing.T) {
 	}
 }
 
+// A name with bytes that are no UTF-8 is asked for as JSON has it, of sessions and of their spans.
+func TestSessionsOfAnyName(t *testing.T) {
+	h := testHandler(t, nil)
+	const request, step = "GET /caf\xe9", "SELECT \xff"
+	h.regions = func() []spans.RegionStats { return []spans.RegionStats{{Name: request}, {Name: step}} }
+	h.store = fakeStore{{ID: testID(1), Origin: testID(1), Name: request, Start: testStart, Spans: []spans.SpanRecord{{Name: request}, {Name: step}}}}
+	for _, name := range []string{request, step} {
+		for _, asked := range []string{name, string([]rune(name))} {
+			path := "/api/v1/sessions?" + url.Values{"name": {asked}, "whole": {"1"}}.Encode()
+			checkEqual(t, strconv.Quote(asked), len(decode[sessionsJSON](t, ask(t, h, "GET", path, ""), 200).Sessions), 1)
+		}
+	}
+}
+
 // A named source has a region of a name in two scopes, beside another one.
 type named struct {
 	fakeStacks

@@ -84,6 +84,7 @@ func (h *Handler) listSessions(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "%s", err)
 		return
 	}
+	q.Name = h.nameAsked(r)
 	found, more := h.findSessions(q, whole)
 	out := sessionsJSON{Sessions: make([]sessionRowJSON, len(found)), More: more, Dropped: h.dropped()}
 	for i, s := range found {
