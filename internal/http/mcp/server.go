@@ -148,11 +148,11 @@ func (s *Server) call(ctx context.Context, m message) (any, *failure) {
 	case "tools/call":
 		return s.called(ctx, p)
 	}
-	return nil, &failure{Code: codeMethod, Message: fmt.Sprintf("method %q: must be server/discover, initialize, ping, tools/list or tools/call", m.Method)}
+	return nil, &failure{Code: codeMethod, Message: fmt.Sprintf("method %.100q: must be server/discover, initialize, ping, tools/list or tools/call", m.Method)}
 }
 
 func unsupported(version string) *failure {
-	return &failure{Code: codeVersion, Message: fmt.Sprintf("protocol version %q: must be one of %v", version, versions), Data: map[string]any{"supported": versions, "requested": version}}
+	return &failure{Code: codeVersion, Message: fmt.Sprintf("protocol version %.100q: must be one of %v", version, versions), Data: map[string]any{"supported": versions, "requested": fmt.Sprintf("%.100s", version)}}
 }
 
 // capabilities are what the server can do.
@@ -247,7 +247,7 @@ func (s *Server) called(ctx context.Context, p params) (any, *failure) {
 		for i, t := range s.Tools {
 			names[i] = t.Name
 		}
-		return nil, &failure{Code: codeParams, Message: fmt.Sprintf("tool %q: must be one of %v", p.Name, names)}
+		return nil, &failure{Code: codeParams, Message: fmt.Sprintf("tool %.100q: must be one of %v", p.Name, names)}
 	}
 	if len(p.Arguments) == 0 {
 		p.Arguments = json.RawMessage("{}")

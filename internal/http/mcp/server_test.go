@@ -108,6 +108,20 @@ func TestHandle(t *testing.T) {
 	}
 }
 
+// An error repeats little of what it is about.
+func TestHandleLongNames(t *testing.T) {
+	s := testServer()
+	long := strings.Repeat("x", 100_000)
+	for _, message := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + long + `"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + long + `"}}}`,
+	} {
+		if got := s.Handle(t.Context(), []byte(message)); len(got) > 1000 || !strings.Contains(string(got), `"error"`) {
+			t.Errorf("%.60s…: an answer of %d bytes, want an error of at most 1000", message, len(got))
+		}
+	}
+}
+
 // Tools that write say so, and results of the stateless protocol say for how long they may be kept.
 func TestList(t *testing.T) {
 	for _, params := range []string{"{}", "{" + now + "}"} {

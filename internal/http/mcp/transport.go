@@ -99,7 +99,7 @@ func mismatch(h http.Header, text []byte) []byte {
 		if said == "" || said == header.body || header.name == "Mcp-Protocol-Version" && version == "" {
 			continue
 		}
-		return encode(m.ID, nil, &failure{Code: codeHeaderMismatch, Message: fmt.Sprintf("%s %q: must be %q, as in the message", header.name, said, header.body)})
+		return encode(m.ID, nil, &failure{Code: codeHeaderMismatch, Message: fmt.Sprintf("%s %.100q: must be %.100q, as in the message", header.name, said, header.body)})
 	}
 	if said := h.Get("Mcp-Protocol-Version"); said != "" && !slices.Contains(versions, said) {
 		return encode(m.ID, nil, unsupported(said))
