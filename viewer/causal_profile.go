@@ -83,7 +83,7 @@ type fleetLook struct {
 }
 
 // fleetProfile is what Prometheus has of all instances, or had a moment ago. That it could not
-// answer stands as long, whoever has gone meanwhile.
+// answer stands as long, also where the one who asked has gone meanwhile.
 func (h *Handler) fleetProfile(ctx context.Context) (profile.Profile, error) {
 	look, _ := h.fleets.get(fleetAge, 1, func() (look fleetLook, _ error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fleetPatience)

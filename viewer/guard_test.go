@@ -156,7 +156,7 @@ func TestPanickingSource(t *testing.T) {
 	}
 	for range 3 {
 		if got := errorOf(t, ask(t, h, "GET", "/api/v1/regions", ""), 500); strings.Contains(got, "broken") {
-			t.Errorf("the answer tells the panic: %q", got)
+			t.Errorf("the answer has the panic: %q", got)
 		}
 	}
 	checkEqual(t, "reports", reports, 1)

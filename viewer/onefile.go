@@ -167,7 +167,7 @@ var (
 )
 
 // bundle puts a module and all that it imports into one script: each becomes a function that
-// returns its exports, behind those that it needs.
+// returns its exports, behind the modules that it needs.
 func bundle(entry string) ([]byte, error) {
 	var out bytes.Buffer
 	done := map[string]bool{}

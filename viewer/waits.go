@@ -52,7 +52,7 @@ func (h *Handler) regionWaits(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// examples are the sessions of spans, those that the store keeps.
+// examples are the sessions of spans, as far as the store keeps them.
 func (h *Handler) examples(spanIDs []string) (found []spans.SessionID) {
 	wanted := map[trace.SpanID]bool{}
 	for _, text := range spanIDs {

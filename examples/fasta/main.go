@@ -5,7 +5,7 @@
 //	go run ./fasta
 //
 // Three regions, "random", "select" and "write": which of them is worth the work? The causal
-// profile tells, by recordings that are simulated and beside them by the simple form, experiments
+// profile says it, by recordings that are simulated and beside them by the simple form, experiments
 // in which all regions but one are made longer (dilation). Then the optimised variant, which looks
 // up where to begin its search, shows what that was worth.
 package main
@@ -30,7 +30,7 @@ var program = beside.Program{
 	Unit:     "block",
 	Region:   "select",
 	Function: "(*alphabet).choose",
-	Change:   "a small table tells where to begin the search for a letter",
+	Change:   "a small table says where to begin the search for a letter",
 	Dilation: true,
 	Run:      generate,
 }

@@ -107,7 +107,7 @@ export function relativeChange(a, b) {
 
 /**
  * changesOf returns the relative changes of percentiles and mean from one window to another, and
- * within for those that rounding alone can make. They are NaN where a window is empty.
+ * within where rounding alone can make them. They are NaN where a window is empty.
  */
 export function changesOf(before, after, relativeError) {
   const known = before.count > 0 && after.count > 0;

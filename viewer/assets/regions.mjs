@@ -230,7 +230,7 @@ function details(r, { bins, states, cumulative, waits, ...reading }) {
     waits && [regionTails(waits), regionWaits(waits)]);
 }
 
-/** known writes a percentile; a region that only an execution trace tells of has none. */
+/** known writes a percentile; a region that only an execution trace knows has none. */
 export const known = (r, ns) => (r.max_ns > 0 || r.count === 0 || r.total_ns === 0 ? duration(ns) : "–");
 
 function drawCards(el, data, openRegion) {

@@ -9,7 +9,7 @@ import { highRate } from "./highrate.mjs";
 export function stacksView(context) {
   const { id: region, query } = context; // undefined for the process; a region may have the name ""
   const whole = region === undefined;
-  // fine: the samples at a high rate that were taken last, in place of those that are always taken.
+  // fine: the samples at a high rate that were taken last, in place of the usual ones.
   const state = { wanted: query.get("q") ?? "", seconds: query.get("seconds") ?? "", lines: query.get("lines") === "1", fine: whole && query.get("fine") === "1", data: null };
 
   const flame = flameGraph({

@@ -205,7 +205,7 @@ function foldRow(nodes, totalNs) {
   };
 }
 
-/** isRepeated tells whether that many equal calls look like a query in a loop. */
+/** isRepeated reports whether that many equal calls look like a query in a loop. */
 export function isRepeated(kind, n) {
   return kind === "client" && n >= repeatAt;
 }

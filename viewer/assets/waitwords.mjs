@@ -62,7 +62,7 @@ export function sumWaits(spans) {
   return [...sums.values()].sort((a, b) => b.ns - a.ns || a.what.localeCompare(b.what));
 }
 
-/** tailRows makes the rows of why the slowest requests are slow, those that explain a fiftieth or more. */
+/** tailRows makes the rows of why the slowest requests are slow: what explains a fiftieth or more. */
 export function tailRows({ parts, slow_ns: slow, typical_ns: typical, region }) {
   return parts.map((p) => ({
     what: whatOf(p), by: byOf(p), in: p.in.span === region.span && p.in.scope === region.scope ? "" : p.in.span,

@@ -16,7 +16,7 @@ test("events say who asked", () => {
   assert.equal(whoText({}), "");
 });
 
-test("the newest event comes first, and nobody's order changes", () => {
+test("the newest event comes first, and what it was made of stays in order", () => {
   const status = { audit: [{ kind: "received" }, { kind: "aborted" }] };
   assert.deepEqual(newestFirst(status).map((e) => e.kind), ["aborted", "received"]);
   assert.equal(status.audit[0].kind, "received");

@@ -73,7 +73,7 @@ test("where too little was measured, it says how more comes", () => {
   assert.equal(of("overlap", "running", [effect(0.1, 0.1)]), "");
 });
 
-test("it says who saw the waits, and what nobody saw", () => {
+test("it says who saw the waits, and what was not seen", () => {
   assert.match(handoverText("runtime"), /Go's scheduler/);
   assert.match(handoverText("wrappers"), /causal\.Mutex/);
   assert.equal(handoverText(undefined), "");

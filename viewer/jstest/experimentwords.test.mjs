@@ -49,7 +49,7 @@ test("throughput is a rate and latency a time", () => {
   assert.equal(valueText(timeline, 16e6, 1), "16 ms");
   assert.equal(valueText(timeline, 0, 0), "–");
   assert.deepEqual(timeline.progress.map(valueName), ["POST /orders per second", "latency p90 of POST /orders"]);
-  assert.equal(medianWithout(timeline, timeline.experiments, 0), 100, "of those that count and have a number");
+  assert.equal(medianWithout(timeline, timeline.experiments, 0), 100, "of what counts and has a number");
 });
 
 test("each experiment is said in words", () => {

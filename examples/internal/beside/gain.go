@@ -78,7 +78,7 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// modes are those that have a curve of the region.
+// modes are all that have a curve of the region.
 func (p Program) modes(prof profile.Profile) (modes []profile.Mode) {
 	for _, c := range prof.Curves {
 		if p.answers(c) && !slices.Contains(modes, c.Mode) {

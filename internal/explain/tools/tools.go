@@ -17,8 +17,7 @@ const Instructions = `otelprof measures a Go service by its OpenTelemetry spans.
 	`Then explain that region: what it waits for, who holds that, its slowest requests. Effects are parts of the time for each unit of work. ` +
 	`An interval that includes 0 is no effect that is known; say so rather than guess.`
 
-// New returns the tools. Those that change something in the program are among them only with
-// writes.
+// New returns the tools. With writes, what changes something in the program is among them.
 func New(api API, writes bool) []mcp.Tool {
 	all := []mcp.Tool{
 		tool("rank", "What would help most: regions by how much the program would gain if each were faster, with 95 % intervals, from recordings and experiments.",
@@ -46,7 +45,7 @@ func New(api API, writes bool) []mcp.Tool {
 	}
 	if writes {
 		write := tool("experiment", "Measure in the running program what regions are worth, by holding their callers for a tenth of their time now and then, within the program's caps. Or stop that.",
-			`{"regions":{"type":"array","items":{"type":"string"},"maxItems":3,"description":"names of spans; by default those that matter most"},`+
+			`{"regions":{"type":"array","items":{"type":"string"},"maxItems":3,"description":"names of spans; by default what matters most"},`+
 				`"progress":{"type":"string","description":"span whose end is a unit of work; by default the busiest"},`+
 				`"minutes":{"type":"number","minimum":0.5,"maximum":30,"description":"until it ends by itself; by default 5"},`+
 				`"duty_percent":{"type":"number","description":"the most delay in parts of the processors' time; by default 5, or the program's cap"},`+
