@@ -36,7 +36,7 @@ func (e Explanation) Lines() []Line {
 	}
 	line("how", "%s", e.how())
 	speedups := e.caps.Allowed.Speedups(p)
-	line("", "speed-ups of %s%s", joined(speedups, "%g%%"), tightened(len(speedups) < len(p.Grid.Speedups), words(joined(p.Grid.Speedups, "%g%%"))))
+	line("", "speed-ups of %s%s", joined(speedups, "%g%%"), tightened(len(speedups) < len(p.Grid.Speedups), joined(p.Grid.Speedups, "%g%%")))
 	line("when", "from %s to %s, %v", e.from(), e.Begins.Add(time.Duration(e.LastsNs)).UTC().Format(time.RFC3339), round(time.Duration(e.LastsNs)))
 	line("experiments", "%s", e.fit())
 	line("", "%d try everything once, if each entry of regions and auto finds its regions: %d", e.Round, e.Regions)
@@ -46,10 +46,10 @@ func (e Explanation) Lines() []Line {
 	line("", "%v per second and processor%s", perSecond(l.Duty), tightened(p.Limits.Duty > e.caps.Limits.Duty, p.Limits.Duty))
 	line("", "%v altogether%s, on one processor not before %v", l.Total, tightened(p.Limits.Total > e.caps.Limits.Total, p.Limits.Total), e.spentAfter())
 	b, most := e.Breaker, e.caps.Breaker
-	line("stops", "for good when the 99th percentile of requests is %g times what it was%s%s,", b.P99Ratio, orAbove(b.P99), tightened(p.Abort.P99Ratio > most.P99Ratio, number(p.Abort.P99Ratio)))
+	line("stops", "for good when the 99th percentile of requests is %g times what it was%s%s,", b.P99Ratio, orAbove(b.P99), tightened(p.Abort.P99Ratio > most.P99Ratio, p.Abort.P99Ratio))
 	line("", "or %s more of them fail%s:", b.ErrDelta, tightened(p.Abort.ErrDelta > most.ErrDelta, p.Abort.ErrDelta))
 	line("", "over %v%s, from %d requests on%s", b.Window, tightened(p.Abort.Window > most.Window, p.Abort.Window),
-		b.MinSamples, tightened(p.Abort.MinSamples > most.MinSamples, number(p.Abort.MinSamples)))
+		b.MinSamples, tightened(p.Abort.MinSamples > most.MinSamples, p.Abort.MinSamples))
 	line("", "caps of the programs: %g times%s, %s more, %v, %d requests", most.P99Ratio, orAbove(most.P99), most.ErrDelta, most.Window, most.MinSamples)
 	line("", "at its end, when %v are spent, when its source is silent three times,", l.Total)
 	line("", "when another plan or one that is not valid comes, and by otelprof plan stop")
@@ -161,22 +161,12 @@ func perSecond(duty plan.Percent) time.Duration {
 	return time.Duration(float64(duty) * float64(time.Second))
 }
 
-func tightened(is bool, asked fmt.Stringer) string {
+func tightened(is bool, asked any) string {
 	if !is {
 		return ""
 	}
 	return fmt.Sprintf(" (the plan asks for %v: the cap counts)", asked)
 }
-
-// A number is one in words.
-type number float64
-
-func (n number) String() string { return fmt.Sprintf("%g", float64(n)) }
-
-// Words are what they say.
-type words string
-
-func (w words) String() string { return string(w) }
 
 func orAbove(p99 plan.Duration) string {
 	if p99 == 0 {

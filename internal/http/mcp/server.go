@@ -180,8 +180,8 @@ type complete struct {
 	Meta       map[string]any `json:"_meta"`
 }
 
-func (s *Server) complete() complete {
-	return complete{"complete", map[string]any{"io.modelcontextprotocol/serverInfo": implementation{s.Name, s.Version}}}
+func (s *Server) complete() *complete {
+	return &complete{"complete", map[string]any{"io.modelcontextprotocol/serverInfo": implementation{s.Name, s.Version}}}
 }
 
 // cacheable is for how long a result may be kept, and for whom.
@@ -192,7 +192,7 @@ type cacheable struct {
 
 func (s *Server) discovered() any {
 	return struct {
-		complete
+		*complete
 		cacheable
 		SupportedVersions []string     `json:"supportedVersions"`
 		Capabilities      capabilities `json:"capabilities"`
@@ -215,20 +215,18 @@ type annotations struct {
 }
 
 func (s *Server) listed(version string) any {
-	tools := make([]listedTool, len(s.Tools))
-	for i, t := range s.Tools {
-		tools[i] = listedTool{t.Name, t.Description, t.Input, annotations{ReadOnly: !t.Writes, Idempotent: !t.Writes}}
-	}
-	if version != stateless {
-		return struct {
-			Tools []listedTool `json:"tools"`
-		}{tools}
-	}
-	return struct {
-		complete
-		cacheable
+	out := struct {
+		*complete // nil, as cacheable, with a handshake
+		*cacheable
 		Tools []listedTool `json:"tools"`
-	}{s.complete(), cacheable{0, "public"}, tools}
+	}{Tools: make([]listedTool, len(s.Tools))}
+	for i, t := range s.Tools {
+		out.Tools[i] = listedTool{t.Name, t.Description, t.Input, annotations{ReadOnly: !t.Writes, Idempotent: !t.Writes}}
+	}
+	if version == stateless {
+		out.complete, out.cacheable = s.complete(), &cacheable{0, "public"}
+	}
+	return out
 }
 
 type textContent struct {
@@ -256,18 +254,15 @@ func (s *Server) called(ctx context.Context, p params) (any, *failure) {
 	if err != nil {
 		text = err.Error()
 	}
-	content, failed := []textContent{{"text", text}}, err != nil
-	if p.Meta.Version != stateless {
-		return struct {
-			Content []textContent `json:"content"`
-			IsError bool          `json:"isError,omitempty"`
-		}{content, failed}, nil
+	out := struct {
+		*complete               // nil with a handshake
+		Content   []textContent `json:"content"`
+		IsError   bool          `json:"isError,omitempty"`
+	}{Content: []textContent{{"text", text}}, IsError: err != nil}
+	if p.Meta.Version == stateless {
+		out.complete = s.complete()
 	}
-	return struct {
-		complete
-		Content []textContent `json:"content"`
-		IsError bool          `json:"isError,omitempty"`
-	}{s.complete(), content, failed}, nil
+	return out, nil
 }
 
 func safely(call func() (string, error)) (text string, err error) {
