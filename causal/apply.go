@@ -202,7 +202,7 @@ func (c *Controller) finished(r *engine.Run, source string, cause error) {
 	defer c.mu.Unlock()
 	state, reason := outcome(cause)
 	c.ended.add(r.Plan, time.Now())
-	c.outlays.book(r, time.Now())
+	c.outlays.book(r)
 	if state == StateAborted {
 		c.latched[r.Plan.ID] = true
 	}
@@ -219,7 +219,7 @@ func (c *Controller) stop(cause error) {
 	if r := c.run.Swap(nil); r != nil {
 		r.EndFor(cause)
 		c.ended.add(r.Plan, time.Now()) // before its goroutine records it: the same document may come first
-		c.outlays.book(r, time.Now())
+		c.outlays.book(r)
 		if r.Opened.Load() { // before: its goroutine will say so, but the next plan may come first
 			c.latched[r.Plan.ID] = true
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// maxEnded bounds the documents that are remembered; within an hour a source that is polled each
-// second brings fewer.
+// maxEnded bounds the documents that are remembered, and the IDs; within an hour a source that is
+// polled each second brings fewer.
 const maxEnded = 4096
 
 // ended are the documents, by hash, whose plan was in force and has ended, each until the plan

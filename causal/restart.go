@@ -2,6 +2,8 @@ package causal
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine"
@@ -43,22 +45,17 @@ func (c *Controller) hears(a Source) { c.heard[a.Name] = true }
 // An outlay is what was spent under the plans of one ID.
 type outlay struct {
 	spent time.Duration
-	until time.Time // it is remembered
+	until time.Time // the last of the plans expires
 }
 
-// outlays has an entry for each ID that was in force, until its last plan would have expired.
+// outlays has an entry for each ID that was in force: what was spent stays spent.
 type outlays map[string]outlay
 
-// book remembers what a run has spent.
-func (s outlays) book(r *engine.Run, now time.Time) {
-	for id, e := range s {
-		if id != r.Plan.ID && !e.until.After(now) { // which may be that of an earlier generation
-			delete(s, id)
-		}
-	}
+// book remembers what a run has spent. The ID whose plans expire first makes room.
+func (s outlays) book(r *engine.Run) {
 	e, known := s[r.Plan.ID]
 	if !known && len(s) >= maxEnded {
-		return
+		delete(s, slices.MinFunc(slices.Collect(maps.Keys(s)), func(a, b string) int { return s[a].until.Compare(s[b].until) }))
 	}
 	spent := time.Duration(r.Guard.Spent.Load())
 	e.spent += spent - r.Booked

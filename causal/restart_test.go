@@ -2,6 +2,7 @@ package causal
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -148,17 +149,30 @@ func TestSpentBudgetOutlivesThePlan(t *testing.T) {
 	}
 }
 
-// TestSpentBudgetOutlivesGenerations: what was spent under an ID stays spent, also if an earlier
-// generation would have expired.
+// TestSpentBudgetOutlivesGenerations: what was spent under an ID stays spent, also when all its
+// plans have expired and others have run. The IDs that are remembered are bounded.
 func TestSpentBudgetOutlivesGenerations(t *testing.T) {
 	now, s := time.Now(), outlays{}
-	for i, expires := range []time.Duration{20 * time.Minute, 40 * time.Minute, time.Hour} {
-		r := &engine.Run{Plan: &plan.Plan{ID: "x", ExpiresAt: now.Add(expires)}, Guard: &admission.Guard{}}
+	book := func(id string, expires time.Duration) {
+		r := &engine.Run{Plan: &plan.Plan{ID: id, ExpiresAt: now.Add(expires)}, Guard: &admission.Guard{}}
 		r.Guard.Spent.Store(int64(10 * time.Second))
-		s.book(r, now.Add(time.Duration(15*(i+1))*time.Minute)) // the next one takes over
+		s.book(r)
 	}
+	for _, expires := range []time.Duration{-time.Hour, -2 * time.Minute, -time.Minute} {
+		book("x", expires)
+	}
+	book("another", time.Hour)
 	if got := s["x"].spent; got != 30*time.Second {
 		t.Errorf("three generations of 10 s have spent %v", got)
+	}
+	for i := range maxEnded {
+		book(strconv.Itoa(i), time.Duration(i)*time.Second)
+	}
+	if _, has := s["x"]; len(s) != maxEnded || has {
+		t.Errorf("%d IDs, the one that expired first %t, want %d without it", len(s), has, maxEnded)
+	}
+	if _, has := s[strconv.Itoa(maxEnded-1)]; !has {
+		t.Errorf("the last of %d IDs is forgotten", maxEnded)
 	}
 }
 
