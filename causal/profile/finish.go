@@ -9,12 +9,13 @@ import (
 )
 
 // Finish derives what needs all curves, once they have their effects: slopes and knees, which
-// of them are significant, where modes disagree, the verdicts and the order.
+// of them are significant, where modes disagree, the verdicts and the order, also that of epochs.
 func (p *Profile) Finish() { p.FinishResting(func() {}) }
 
 // FinishResting is Finish within a program that serves others: it calls due for each curve, some µs
 // apart, on the same goroutine, so that it can leave the processor to them.
 func (p *Profile) FinishResting(due func()) {
+	p.Epochs = inOrder(p.Epochs)
 	for i := range p.Curves {
 		due()
 		c := &p.Curves[i]

@@ -1,11 +1,28 @@
 package profile
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// Where a clock is set back between two epochs, some come again: the last ones count, and the
+// profile can be read.
+func TestEpochsOfAClockThatIsSetBack(t *testing.T) {
+	p := Profile{Epochs: []Epoch{{Number: 7}, {Number: 8, Own: 1}, {Number: 9}, {Number: 8, Own: 2}, {Number: 10}}}
+	p.Finish()
+	want := []Epoch{{Number: 7}, {Number: 8, Own: 2}, {Number: 9}, {Number: 10}}
+	if diff := cmp.Diff(want, p.Epochs); diff != "" {
+		t.Errorf("epochs (-want +got):\n%s", diff)
+	}
+	if _, err := Read(bytes.NewReader(render(t, p.WriteJSON))); err != nil {
+		t.Errorf("Read of what was written = %v", err)
+	}
+}
 
 // A region that runs in two of five epochs counts in all of them: in those alone it would seem to
 // matter for each.

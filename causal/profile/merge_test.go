@@ -182,6 +182,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"api":"causal-profile/v1","iterations":-1}`, "iterations, experiments, rejected and delay_ns: must not be negative"},
 		{`{"api":"causal-profile/v1","curves":[{"mode":"magic"}]}`, "curves[0].mode \"magic\": must be \"slowdown\", \"overlap\", \"dilation\" or \"replay\"\ncausal: profile: curves[0].metric: must not be empty"},
 		{`{"api":"causal-profile/v1","tallies":[{"speedup":2,"own_ns":-1}]}`, "tallies[0].speedup 2: must be in [0, 1]\ncausal: profile: tallies[0]: must have no negative number"},
+		{`{"api":"causal-profile/v1","epochs":[{"epoch":-1}]}`, "epochs[0].epoch -1: must not be negative"},
 		{effect(`"speedup":2`), "curves[0].effects[0].speedup 2: must be in (0, 1]"},
 		{effect(`"speedup":0.5},{"speedup":0.5`), "curves[0].effects[1].speedup 0.5: must not be repeated"},
 		{effect(`"speedup":0.5,"reduction":0.1`), "curves[0].effects[0].reduction 0.1: must be in [lo, hi], which is [0, 0]"},

@@ -1,7 +1,10 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
@@ -77,6 +80,16 @@ type EpochCount struct {
 	Sum    time.Duration `json:"sum_ns"`
 }
 
+// inOrder returns epochs by their numbers, each once: where a clock was set back they come again,
+// and the last one counts.
+func inOrder(epochs []Epoch) []Epoch {
+	last := map[int64]Epoch{}
+	for _, e := range epochs {
+		last[e.Number] = e
+	}
+	return slices.SortedFunc(maps.Values(last), func(a, b Epoch) int { return cmp.Compare(a.Number, b.Number) })
+}
+
 func validateEpochs(v *validate.Errors, all []Epoch) {
 	for i, e := range all {
 		if v.Full() {
@@ -89,6 +102,7 @@ func validateEpochs(v *validate.Errors, all []Epoch) {
 }
 
 func (e Epoch) validate(v *validate.Errors, at string) {
+	v.That(e.Number >= 0, at+".epoch", e.Number, "must not be negative")
 	v.That(e.Level >= 0 && e.Level <= 1, at+".level", e.Level, "must be in [0, 1]")
 	v.That(e.Own >= 0 && e.Taken >= 0, at, nil, "own_ns and taken_ns must not be negative")
 	for _, c := range e.Counts {
