@@ -165,6 +165,8 @@ func (a answerAt) most() string {
 		highest = max(highest, e.Hi)
 	}
 	switch {
+	case highest < noEffect && slices.ContainsFunc(a.withheld(), func(c Curve) bool { return !c.ofItself() }):
+		return "nothing so far: no region that has a number brings more than " + points(max(0, highest))
 	case highest < noEffect:
 		return "nothing: no region brings more than " + points(max(0, highest))
 	case best.Lo <= 0 && all[0].Leads:
@@ -325,11 +327,18 @@ func (a answerAt) simulated() string {
 	return "simulated; nothing was delayed"
 }
 
-// whyNothing returns why there is no number at all.
+// withheld are the curves without a number.
+func (a answerAt) withheld() []Curve {
+	return slices.DeleteFunc(slices.Clone(a.curves), Curve.answered)
+}
+
+// whyNothing returns why there is no number of a region in which not all work is.
 func (a answerAt) whyNothing() string {
 	reasons := a.p.remarks()
-	if len(a.curves) > 0 {
-		reasons = []string{a.curves[0].whyWithheld()}
+	if withheld := a.withheld(); len(withheld) > 0 {
+		reasons = []string{withheld[0].whyWithheld()}
+	} else if len(a.curves) > 0 {
+		reasons = []string{fmt.Sprintf("only spans of %s itself have a number, and all work is in them", a.progress)}
 	}
 	if len(reasons) == 0 {
 		return "nothing was measured"
@@ -419,8 +428,7 @@ func (a answerAt) notes() []string {
 	if a.p.Recorded != nil {
 		notes = append(notes, a.p.Recorded.conditions()...)
 	}
-	withheld := slices.DeleteFunc(slices.Clone(a.curves), Curve.answered)
-	for _, same := range grouped(withheld, Curve.whyWithheld) {
+	for _, same := range grouped(a.withheld(), Curve.whyWithheld) {
 		var names []string
 		for _, c := range same {
 			names = append(names, c.Region.Name)

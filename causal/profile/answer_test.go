@@ -78,6 +78,19 @@ note: reserve → order (throughput): 25 % faster gives 30.0 (28.0 .. 32.0) by o
 		}}, `what helps most   nothing: no region brings more than 1.5 %
 by how much       25 % faster, order would take -0.5 % less time each (-2.5 to 1.5 %)
 `},
+		{"nothing helps of what is known", "", Profile{Recorded: recorded("order"), Curves: []Curve{
+			replayedCurve("price", "order", map[float64]float64{0.25: -0.005}), withheldCurve,
+		}}, `what helps most   nothing so far: no region that has a number brings more than 1.5 %
+`},
+		{"its own spans alone", "", Profile{Recorded: recorded("order"), Curves: []Curve{
+			replayedCurve("order", "order", map[float64]float64{0.25: 0.25}),
+		}}, `what helps most   not known: only spans of order itself have a number, and all work is in them
+by how much       no number without a reason to believe it
+`},
+		{"its own spans, and a region without a number", "", Profile{Recorded: recorded("order"), Curves: []Curve{
+			replayedCurve("order", "order", map[float64]float64{0.25: 0.25}), withheldCurve,
+		}}, `what helps most   not known: 2 recordings measured, 5 are needed
+`},
 		{"between bounds", "", Profile{Recorded: recorded("order"), Curves: []Curve{
 			boundedCurve("price", "order", map[float64]float64{0.25: 0.2}, 0.1),
 		}}, `what helps most   price
