@@ -35,10 +35,7 @@ func (p *Plan) Books(now time.Time) (bytes, core float64) {
 	if p.NotBefore.After(now) {
 		begin = p.NotBefore
 	}
-	each := time.Duration(p.Timing.Experiment + p.Timing.Cooloff)
-	if p.ByClock() {
-		each = time.Duration(p.Timing.Epoch)
-	}
+	each := p.each()
 	life := p.ExpiresAt.Sub(begin) - time.Duration(p.Timing.Warmup)
 	experiments := float64(max(0, life)) / float64(each)
 
@@ -60,6 +57,14 @@ func (p *Plan) Books(now time.Time) (bytes, core float64) {
 	return bytes, core
 }
 
+// each is how long one experiment takes at least.
+func (p *Plan) each() time.Duration {
+	if p.ByClock() {
+		return time.Duration(p.Timing.Epoch)
+	}
+	return time.Duration(p.Timing.Experiment + p.Timing.Cooloff)
+}
+
 // mostSelected is how many regions a plan may come to examine.
 func (p *Plan) mostSelected() (n int) {
 	for _, r := range p.Regions {
@@ -79,7 +84,7 @@ func (p *Plan) mostSelected() (n int) {
 func (p *Plan) validateBooks(v *validate.Errors, now time.Time) {
 	bytes, core := p.Books(now)
 	v.That(bytes <= mostBooks, "timing", nil, "experiments of %v each until expires_at %s would take %.0f MiB: must be at most %d MiB: longer ones, an earlier end, or fewer progress points and quantiles take less",
-		time.Duration(p.Timing.Experiment+p.Timing.Cooloff), p.ExpiresAt.Format(time.RFC3339), bytes/(1<<20), mostBooks>>20)
+		p.each(), p.ExpiresAt.Format(time.RFC3339), bytes/(1<<20), mostBooks>>20)
 	v.That(core <= mostBooksCore, "timing", nil, "to judge experiments of %v each would take %.3g %% of a core: must be at most %g %%: longer ones, or fewer progress points and quantiles, take less",
-		time.Duration(p.Timing.Experiment+p.Timing.Cooloff), 100*core, 100*mostBooksCore)
+		p.each(), 100*core, 100*mostBooksCore)
 }
