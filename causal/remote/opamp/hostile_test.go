@@ -358,6 +358,7 @@ func TestNotAnAnswer(t *testing.T) {
 		}, "websocket: close 1008 (policy violation): not on the list"},
 		{"not a WebSocket", nil, "answer 200 OK: must be 101"},
 		{"redirect", nil, "answer 302 Found: must be 101"},
+		{"no handshake", nil, "websocket: bad handshake"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			handler := func(w http.ResponseWriter, r *http.Request) {
@@ -366,6 +367,11 @@ func TestNotAnAnswer(t *testing.T) {
 					fmt.Fprint(w, "hello")
 				case "redirect":
 					http.Redirect(w, r, "/other", http.StatusFound)
+				case "no handshake":
+					if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+						defer conn.Close()
+						fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: another\r\n\r\n")
+					}
 				default:
 					upgraded(func(conn *websocket.Conn) { tt.say(conn) })(w, r)
 				}

@@ -304,7 +304,7 @@ func (c *Client) dial(ctx context.Context) (*websocket.Conn, error) {
 	}
 	conn, response, err := dialer.DialContext(ctx, c.server.URL().String(), header)
 	switch {
-	case err != nil && response != nil:
+	case err != nil && response != nil && response.StatusCode != http.StatusSwitchingProtocols:
 		return nil, refusedBy(planhttp.Answer{Status: response.StatusCode, Header: response.Header}, http.StatusSwitchingProtocols)
 	case err != nil:
 		return nil, err
