@@ -87,6 +87,9 @@ func (w Withheld) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object, or a string as "other": profiles were saved so once.
 func (w *Withheld) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" { // by convention of encoding/json no value
+		return nil
+	}
 	if len(text) > 0 && text[0] == '"' {
 		*w = Withheld{Code: withheldcode.Other}
 		return json.Unmarshal(text, &w.Text)

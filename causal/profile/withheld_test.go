@@ -93,6 +93,9 @@ func TestWithheldOfOldProfiles(t *testing.T) {
 	if c.Verdict != VerdictWithheld || c.Effects[0].Withheld != told("3 iterations measured, 5 are needed") || c.Effects[0].Known() {
 		t.Errorf("curve %+v", c)
 	}
+	if p, err := Read(strings.NewReader(strings.Replace(saved, `"withheld":"3 iterations measured, 5 are needed"`, `"withheld":null`, 1))); err != nil || !p.Curves[0].Effects[0].Known() {
+		t.Errorf("a reason that is null: %+v, %v, want a number", p.Curves, err)
+	}
 	if _, err := Read(strings.NewReader(strings.Replace(saved, `"withheld":"3 iterations measured, 5 are needed"`, `"withheld":7`, 1))); err == nil {
 		t.Error("a reason that is a number is read")
 	}
