@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -178,7 +179,10 @@ func mergeEffects(speedup float64, effects []Effect) Effect {
 	for _, e := range effects {
 		samples = append(samples, e.Reductions...)
 	}
-	if why := reasonsOf(effects); len(samples) == 0 && len(why) > 0 {
+	if why := reasonsOf(effects); len(samples) == 0 {
+		if len(why) == 0 {
+			why = []Withheld{{Code: withheldcode.Other, Text: "all runs were saved without their samples, of which a merged number is made (samples=1 asks for them)"}}
+		}
 		e := Effect{Speedup: speedup}.Withhold(why[0])
 		for _, w := range why[1:] {
 			e.Warnings = append(e.Warnings, "another run has no number: "+w.String())

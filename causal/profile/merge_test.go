@@ -133,6 +133,9 @@ func TestMergeOfWithheld(t *testing.T) {
 	if e := Merge(good, bare).Curves[0].Effects[0]; !slices.Contains(e.Warnings, "a run is left out that was saved without its samples") {
 		t.Errorf("good and bare: %+v", e)
 	}
+	if e := Merge(bare, bare).Curves[0].Effects[0]; e.Known() || !strings.Contains(e.Withheld.String(), "saved without their samples") {
+		t.Errorf("bare and bare: %+v, want why there is no number", e)
+	}
 }
 
 func TestThinned(t *testing.T) {
