@@ -78,63 +78,49 @@ func describeJSON(err error) string {
 // validate checks every value that something is computed from.
 func (p *Profile) validate() error {
 	v := &validate.Errors{}
-	v.That(len(p.Curves) <= maxCurves, "curves", nil, "must be at most %d, not %d", maxCurves, len(p.Curves))
 	v.That(p.Iterations >= 0 && p.Experiments >= 0 && p.Rejected >= 0 && p.Delay >= 0, "iterations, experiments, rejected and delay_ns", nil, "must not be negative")
-	for i, c := range p.Curves {
-		if v.Full() {
-			break
-		}
-		c.validate(v, fmt.Sprintf("curves[%d]", i))
-	}
-	v.That(len(p.Changes) <= maxCurves, "changes", nil, "must be at most %d, not %d", maxCurves, len(p.Changes))
-	for i, c := range p.Changes {
-		if v.Full() {
-			break
-		}
-		c.validate(v, fmt.Sprintf("changes[%d]", i))
-	}
+	eachOfFew(v, "curves", p.Curves, Curve.validate)
+	eachOfFew(v, "changes", p.Changes, Change.validate)
 	if r := p.Recorded; r != nil {
 		v.That(min(r.Length, r.CPU, r.Others, r.Stolen, r.Throttled, r.Stalled) >= 0 && r.Windows >= 0, "recorded", nil, "must not be negative")
 		v.That(r.Starved >= 0 && r.Starved < 1, "recorded.starved", r.Starved, "must be in [0, 1)")
-		v.That(len(r.Progress) <= maxCurves, "recorded.progress", nil, "must be at most %d, not %d", maxCurves, len(r.Progress))
-		for i, x := range r.Progress {
-			if v.Full() {
-				break
-			}
-			key := fmt.Sprintf("recorded.progress[%d]", i)
-			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0, key, nil, "must have no negative number")
-			v.That(x.Loop == "" || x.Loop == loopOpen || x.Loop == loopClosed, key+".loop", x.Loop, "must be %q or %q", loopOpen, loopClosed)
-		}
+		eachOfFew(v, "recorded.progress", r.Progress, func(x RecordedProgress, v *validate.Errors, at string) {
+			v.That(x.Visits >= 0 && x.Windows >= 0 && x.Deviation >= 0, at, nil, "must have no negative number")
+			v.That(x.Loop == "" || x.Loop == loopOpen || x.Loop == loopClosed, at+".loop", x.Loop, "must be %q or %q", loopOpen, loopClosed)
+		})
 	}
-	for i, w := range p.Waiting {
-		v.That(w.Attributed >= 0 && w.Unattributed >= 0, fmt.Sprintf("waiting[%d]", i), nil, "must not be negative")
-		if v.Full() {
-			break
-		}
-	}
-	for i, r := range p.Waits {
+	each(v, "waiting", p.Waiting, func(w Waiting, v *validate.Errors, at string) {
+		v.That(w.Attributed >= 0 && w.Unattributed >= 0, at, nil, "must not be negative")
+	})
+	each(v, "waits", p.Waits, func(r RegionWaits, v *validate.Errors, at string) {
 		bad := slices.ContainsFunc(r.Waits, func(w Wait) bool { return w.Kind == "" || min(int64(w.Count), int64(w.Total), int64(w.Longest)) < 0 })
-		v.That(r.Spans >= 0 && r.Time >= 0 && !bad, fmt.Sprintf("waits[%d]", i), nil, "must have kinds, and no negative number")
-		if v.Full() {
-			break
-		}
-	}
-	for i, t := range p.Tails {
-		v.That(min(int64(t.Requests), int64(t.Slowest), int64(t.From), int64(t.Slow), int64(t.Typical)) >= 0, fmt.Sprintf("tails[%d]", i), nil, "must have no negative number")
-		if v.Full() {
-			break
-		}
-	}
-	validateEpochs(v, p.Epochs)
-	for i, t := range p.Tallies {
-		if v.Full() {
-			break
-		}
-		at := fmt.Sprintf("tallies[%d]", i)
+		v.That(r.Spans >= 0 && r.Time >= 0 && !bad, at, nil, "must have kinds, and no negative number")
+	})
+	each(v, "tails", p.Tails, func(t Tail, v *validate.Errors, at string) {
+		v.That(min(int64(t.Requests), int64(t.Slowest), int64(t.From), int64(t.Slow), int64(t.Typical)) >= 0, at, nil, "must have no negative number")
+	})
+	each(v, "epochs", p.Epochs, Epoch.validate)
+	each(v, "tallies", p.Tallies, func(t Tally, v *validate.Errors, at string) {
 		v.That(t.Speedup >= 0 && t.Speedup <= 1, at+".speedup", t.Speedup, "must be in [0, 1]")
 		v.That(min(t.Effective, t.Delay, t.Own) >= 0, at, nil, "must have no negative number")
-	}
+	})
 	return v.Err(ErrInvalid)
+}
+
+// each checks the elements of a list, until there are as many errors as are worth listing.
+func each[T any](v *validate.Errors, key string, all []T, check func(x T, v *validate.Errors, at string)) {
+	for i, x := range all {
+		if v.Full() {
+			return
+		}
+		check(x, v, fmt.Sprintf("%s[%d]", key, i))
+	}
+}
+
+// eachOfFew is each of a list that is bounded, since its elements are compared with each other.
+func eachOfFew[T any](v *validate.Errors, key string, all []T, check func(x T, v *validate.Errors, at string)) {
+	v.That(len(all) <= maxCurves, key, nil, "must be at most %d, not %d", maxCurves, len(all))
+	each(v, key, all, check)
 }
 
 func (c Curve) validate(v *validate.Errors, key string) {

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -88,17 +87,6 @@ func inOrder(epochs []Epoch) []Epoch {
 		last[e.Number] = e
 	}
 	return slices.SortedFunc(maps.Values(last), func(a, b Epoch) int { return cmp.Compare(a.Number, b.Number) })
-}
-
-func validateEpochs(v *validate.Errors, all []Epoch) {
-	for i, e := range all {
-		if v.Full() {
-			return
-		}
-		at := fmt.Sprintf("epochs[%d]", i)
-		e.validate(v, at)
-		v.That(i == 0 || e.Number > all[i-1].Number, at+".epoch", e.Number, "must rise")
-	}
 }
 
 func (e Epoch) validate(v *validate.Errors, at string) {
