@@ -58,6 +58,7 @@ type answerAt struct {
 	progress string
 	metric   Metric  // throughput, or in an open loop the median latency, if that is known
 	curves   []Curve // the best first; of a region that of the mode to believe first, of those that tell the most
+	regions  []Curve // the curves with a number, but for the progress point's own spans
 	rows     []Curve // those of all modes that have a number
 }
 
@@ -89,6 +90,7 @@ func (p *Profile) answerAt(progress string) (answerAt, error) {
 		return max(c.strength(), -1)
 	}
 	slices.SortStableFunc(a.curves, func(x, y Curve) int { return cmp.Compare(rank(y), rank(x)) })
+	a.regions = slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool { return c.ofItself() || !c.answered() })
 	for _, best := range a.curves {
 		for _, c := range p.Curves {
 			if c.question() == best.question() && c.answered() {
@@ -154,7 +156,7 @@ func (p *Profile) hasLatency(progress string) bool {
 }
 
 func (a answerAt) most() string {
-	all := a.candidates()
+	all := a.regions
 	if len(all) == 0 {
 		return "not known: " + a.whyNothing()
 	}
@@ -194,24 +196,24 @@ func (a answerAt) most() string {
 // howMuch describes the best region at the speed-up by which regions are compared, and where its
 // effect ends.
 func (a answerAt) howMuch() string {
-	all := a.candidates()
-	if len(all) == 0 {
+	if len(a.regions) == 0 {
 		return "no number without a reason to believe it"
 	}
-	if all[0].Mode == ModeSlowdown {
-		return a.bounded(all[0])
+	best := a.regions[0]
+	if best.Mode == ModeSlowdown {
+		return a.bounded(best)
 	}
-	e, _ := all[0].likely()
-	if slowed, ok := a.slowed(all[0]); ok && e.loose() { // what was measured is narrower
+	e, _ := best.likely()
+	if slowed, ok := a.slowed(best); ok && e.loose() { // what was measured is narrower
 		return a.bounded(slowed)
 	}
 	less := fmt.Sprintf("%s less", points(e.Reduction))
 	if e.loose() {
 		less = fmt.Sprintf("between %s and %s less", points(e.Lo), points(e.Hi))
 	}
-	text := fmt.Sprintf("%.3g %% faster, %s would take %s time each", 100*e.Speedup, oneLine(a.progress), less)
-	if a.metric != MetricThroughput {
-		text = fmt.Sprintf("%.3g %% faster, the median latency of %s would be %s", 100*e.Speedup, oneLine(a.progress), less)
+	text := fmt.Sprintf("%.3g %% faster, %s %s", 100*e.Speedup, a.would(), less)
+	if a.metric == MetricThroughput {
+		text += " time each"
 	}
 	if e.loose() {
 		return text + "; " + a.p.narrower()
@@ -220,19 +222,24 @@ func (a answerAt) howMuch() string {
 	if a.metric == MetricThroughput && e.Reduction > 0 && e.Hi < 1 {
 		text += fmt.Sprintf(", throughput would rise by %s", points(stats.Gain(e.Reduction)))
 	}
-	if k := all[0].Knee; k > 0 {
+	if k := best.Knee; k > 0 {
 		text += fmt.Sprintf("; beyond %.0f %% something else is the bottleneck", 100*k)
 	}
 	return text
 }
 
+// would is the beginning of a sentence about what would be.
+func (a answerAt) would() string {
+	if a.metric != MetricThroughput {
+		return fmt.Sprintf("the median latency of %s would be", oneLine(a.progress))
+	}
+	return oneLine(a.progress) + " would take"
+}
+
 // bounded describes the answer of a slow-down: about how much near, and how much at most beyond.
 func (a answerAt) bounded(c Curve) string {
 	var parts []string
-	what := fmt.Sprintf("%s would take", oneLine(a.progress))
-	if a.metric != MetricThroughput {
-		what = fmt.Sprintf("the median latency of %s would be", oneLine(a.progress))
-	}
+	what := a.would()
 	effects := c.measured()
 	for i, e := range effects {
 		last := i == len(effects)-1
@@ -251,11 +258,10 @@ func (a answerAt) bounded(c Curve) string {
 // worth returns what each millisecond taken from the best region is worth, and what part of the
 // time the regions do not explain, if its experiments were slow-downs.
 func (a answerAt) worth() string {
-	all := a.candidates()
-	if len(all) == 0 {
+	if len(a.regions) == 0 {
 		return ""
 	}
-	slowed, ok := a.slowed(all[0])
+	slowed, ok := a.slowed(a.regions[0])
 	if !ok {
 		return ""
 	}
@@ -290,15 +296,19 @@ func points(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 func percentOf(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
 
 func (a answerAt) restsOn() string {
-	mode := ModeReplay
-	if all := a.candidates(); len(all) > 0 {
-		mode = all[0].Mode
+	mode, simulated := ModeReplay, "simulated; nothing was delayed"
+	planned := fmt.Sprintf("%s of plan %s", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
+	if len(a.regions) > 0 {
+		mode = a.regions[0].Mode
+		if a.regions[0].evidence() == EvidenceConfirmed {
+			simulated = "simulated, and confirmed by " + planned
+		}
 	}
 	r := a.p.Recorded
 	switch {
 	case mode == ModeReplay && r != nil:
 		var text strings.Builder
-		fmt.Fprintf(&text, "%s of %v together, %s", naming.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond), a.simulated())
+		fmt.Fprintf(&text, "%s of %v together, %s", naming.Count(r.Windows, "recorded window"), r.Length.Round(100*time.Millisecond), simulated)
 		for _, x := range r.Progress {
 			if x.Progress == a.progress {
 				fmt.Fprintf(&text, "; %s; %s", naming.Count(x.Visits, "visit"), x.check(r.Windows))
@@ -306,7 +316,7 @@ func (a answerAt) restsOn() string {
 		}
 		return text.String()
 	case mode.Delays():
-		return fmt.Sprintf("%s of plan %s, %v of delay inserted", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"), a.p.Delay.Round(time.Millisecond))
+		return fmt.Sprintf("%s, %v of delay inserted", planned, a.p.Delay.Round(time.Millisecond))
 	}
 	return "nothing"
 }
@@ -317,14 +327,6 @@ func (x RecordedProgress) check(windows int) string {
 		return fmt.Sprintf("nothing changed is off by more than 3 %% in %d of %s, by %s in the median", missed, naming.Count(windows, "window"), points(x.Deviation))
 	}
 	return fmt.Sprintf("nothing changed is met within %s", points(x.Deviation))
-}
-
-// simulated returns whether what recordings say of the best region was confirmed.
-func (a answerAt) simulated() string {
-	if all := a.candidates(); len(all) > 0 && all[0].evidence() == EvidenceConfirmed {
-		return fmt.Sprintf("simulated, and confirmed by %s of plan %s", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
-	}
-	return "simulated; nothing was delayed"
 }
 
 // withheld are the curves without a number.

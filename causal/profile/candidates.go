@@ -23,7 +23,7 @@ func (p Profile) Candidates(progress string, n int) (point string, metric Metric
 	if err != nil {
 		return "", "", nil, err
 	}
-	for _, c := range a.candidates() {
+	for _, c := range a.regions {
 		e, _ := c.likely()
 		if c.Mode != ModeReplay || c.evidence() == EvidenceConfirmed || e.Hi < noEffect || e.Reduction <= 0 || len(all) == n {
 			continue
@@ -62,13 +62,6 @@ func (c Curve) first() (best Effect, ok bool) {
 		return c.likely()
 	}
 	return best, ok
-}
-
-// candidates are the curves that have a number, but for those of the progress point's own spans.
-func (a answerAt) candidates() []Curve {
-	return slices.DeleteFunc(slices.Clone(a.curves), func(c Curve) bool {
-		return c.ofItself() || !c.answered()
-	})
 }
 
 // leadsAlone reports whether a curve surely brings more than each of the others, and more than
