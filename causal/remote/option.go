@@ -54,16 +54,21 @@ func WithTimeout(d time.Duration) EndpointOption {
 	})
 }
 
+// given sets a value, which must not be nil.
+func given(what string, is bool, set func(c *planhttp.Config)) EndpointOption {
+	return planhttp.OptionFunc(func(c *planhttp.Config) error {
+		if !is {
+			return fmt.Errorf("%w: %s nil: must be set", ErrConfig, what)
+		}
+		set(c)
+		return nil
+	})
+}
+
 // WithToken sends a bearer token, which f gives anew for every request; it should return at
 // once, and end with its context. Default: no token is sent.
 func WithToken(f func(context.Context) (string, error)) EndpointOption {
-	return planhttp.OptionFunc(func(c *planhttp.Config) error {
-		if f == nil {
-			return fmt.Errorf("%w: token nil: must be set", ErrConfig)
-		}
-		c.Token = f
-		return nil
-	})
+	return given("token", f != nil, func(c *planhttp.Config) { c.Token = f })
 }
 
 // WithTokenFile is [WithToken] with the content of a file, without the space around it. The
@@ -83,13 +88,7 @@ func WithTokenFile(path string) EndpointOption {
 // certificate (mutual TLS). The configuration is copied. Default: the system's roots are trusted
 // and no certificate is shown.
 func WithTLS(t *tls.Config) EndpointOption {
-	return planhttp.OptionFunc(func(c *planhttp.Config) error {
-		if t == nil {
-			return fmt.Errorf("%w: TLS nil: must be set", ErrConfig)
-		}
-		c.TLS = planhttp.RecoverTLS(t.Clone())
-		return nil
-	})
+	return given("TLS", t != nil, func(c *planhttp.Config) { c.TLS = planhttp.RecoverTLS(t.Clone()) })
 }
 
 // WithoutTLS permits plain text to servers that are not on this machine: a man in the middle can
@@ -100,23 +99,11 @@ func WithoutTLS() EndpointOption {
 
 // WithResource names this process to the server. Default: it is not named.
 func WithResource(r *resource.Resource) EndpointOption {
-	return planhttp.OptionFunc(func(c *planhttp.Config) error {
-		if r == nil {
-			return fmt.Errorf("%w: resource nil: must be set", ErrConfig)
-		}
-		c.Resource = r
-		return nil
-	})
+	return given("resource", r != nil, func(c *planhttp.Config) { c.Resource = r })
 }
 
 // WithDial sets how connections are made, to reach a server over a Unix socket for example.
 // Default: a [net.Dialer].
 func WithDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) EndpointOption {
-	return planhttp.OptionFunc(func(c *planhttp.Config) error {
-		if dial == nil {
-			return fmt.Errorf("%w: dial nil: must be set", ErrConfig)
-		}
-		c.Dial = dial
-		return nil
-	})
+	return given("dial", dial != nil, func(c *planhttp.Config) { c.Dial = dial })
 }
