@@ -79,19 +79,18 @@ type drawnSession struct {
 }
 
 func (k *uniformSessions) replace(s *SessionRecord) {
-	for i := range k.heap {
-		old := &k.heap[i]
-		if old.record.ID != s.ID {
-			continue
-		}
-		k.used += s.SizeBytes() - old.bytes
-		old.record, old.bytes = s, s.SizeBytes()
-		if s.SizeBytes() > k.limit { // it has outgrown the sample and goes alone
-			k.used -= k.heap.remove(i).bytes
-		}
-		k.trim()
+	i := slices.IndexFunc(k.heap, func(old *drawnSession) bool { return old.record.ID == s.ID })
+	if i < 0 {
 		return
 	}
+	old := k.heap[i]
+	k.used += s.SizeBytes() - old.bytes
+	old.record, old.bytes = s, s.SizeBytes()
+	if s.SizeBytes() > k.limit { // it has outgrown the sample and goes alone
+		heap.Remove(&k.heap, i)
+		k.used -= old.bytes
+	}
+	k.trim()
 }
 
 func (k *uniformSessions) full() bool { return k.budget.full() || len(k.heap) > mostUniform }
@@ -104,58 +103,32 @@ func (k *uniformSessions) add(s *SessionRecord, drawn uint64) {
 	if !k.wants(drawn) || s.SizeBytes() > k.limit {
 		return
 	}
-	k.heap.push(drawnSession{drawn: drawn, record: s, bytes: s.SizeBytes()})
+	heap.Push(&k.heap, &drawnSession{drawn: drawn, record: s, bytes: s.SizeBytes()})
 	k.used += s.SizeBytes()
 	k.trim()
 }
 
 func (k *uniformSessions) trim() {
 	for k.full() {
-		out := k.heap.remove(0)
+		out := heap.Pop(&k.heap).(*drawnSession)
 		k.used -= out.bytes
 		k.below = out.drawn
 	}
 }
 
-// drawnSessions is a heap with the largest number on top. Package container/heap would allocate
-// twice for each session.
-type drawnSessions []drawnSession
+// drawnSessions is a heap with the largest number on top.
+type drawnSessions []*drawnSession
 
-func (h *drawnSessions) push(s drawnSession) {
-	*h = append(*h, s)
-	h.up(len(*h) - 1)
-}
+func (h drawnSessions) Len() int           { return len(h) }
+func (h drawnSessions) Less(i, j int) bool { return h[i].drawn > h[j].drawn }
+func (h drawnSessions) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *drawnSessions) Push(x any)        { *h = append(*h, x.(*drawnSession)) }
 
-// remove takes out the session at i, which is at the top for 0.
-func (h *drawnSessions) remove(i int) drawnSession {
-	out, last := (*h)[i], len(*h)-1
-	(*h)[i], (*h)[last] = (*h)[last], drawnSession{}
-	if *h = (*h)[:last]; i < last {
-		h.down(i)
-		h.up(i)
-	}
-	return out
-}
-
-// up and down move the session at i to its place.
-func (h drawnSessions) up(i int) {
-	for above := (i - 1) / 2; i > 0 && h[i].drawn > h[above].drawn; above = (i - 1) / 2 {
-		h[i], h[above] = h[above], h[i]
-		i = above
-	}
-}
-
-func (h drawnSessions) down(i int) {
-	for below := 2*i + 1; below < len(h); below = 2*i + 1 {
-		if below+1 < len(h) && h[below+1].drawn > h[below].drawn {
-			below++
-		}
-		if h[i].drawn >= h[below].drawn {
-			return
-		}
-		h[i], h[below] = h[below], h[i]
-		i = below
-	}
+func (h *drawnSessions) Pop() any {
+	last := len(*h) - 1
+	s := (*h)[last]
+	*h = slices.Delete(*h, last, last+1)
+	return s
 }
 
 // worstSessions are the slowest of each name, slowest first.
