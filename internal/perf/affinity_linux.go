@@ -12,15 +12,15 @@ func Processors() ([]int, error) { return cpusOf([]int{0}), nil }
 // Pin has the calling thread, and processes that it starts, run on these processors alone, until
 // unpin is called. The caller holds the thread (runtime.LockOSThread).
 func Pin(processors []int) (unpin func(), err error) {
-	var before, set unix.CPUSet
+	before, set := unix.NewCPUSet(maxCPUs), unix.NewCPUSet(maxCPUs)
 	for _, i := range processors {
 		set.Set(i)
 	}
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
+	if err := unix.SchedGetaffinityDynamic(0, before); err != nil {
 		return nil, fmt.Errorf("sched_getaffinity: %w", err)
 	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
+	if err := unix.SchedSetaffinityDynamic(0, set); err != nil {
 		return nil, fmt.Errorf("sched_setaffinity %v: %w", processors, err)
 	}
-	return func() { _ = unix.SchedSetaffinity(0, &before) }, nil
+	return func() { _ = unix.SchedSetaffinityDynamic(0, before) }, nil
 }

@@ -1,11 +1,29 @@
 package perf
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+// A set with less room than the kernel has CPUs is refused. Most kernels of distributions for amd64
+// are built for 8192, which a set of package unix for 1024 has no room for.
+func TestAllCPUsHaveRoom(t *testing.T) {
+	text, err := os.ReadFile("/sys/devices/system/cpu/kernel_max")
+	if err != nil {
+		t.Skip(err)
+	}
+	last, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last >= maxCPUs {
+		t.Errorf("the kernel may have CPU %d, want room for it among %d", last, maxCPUs)
+	}
+}
 
 // What a pinned thread starts runs where it does, and the thread is free again afterwards.
 func TestPin(t *testing.T) {

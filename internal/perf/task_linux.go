@@ -3,28 +3,33 @@ package perf
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// cpusOf returns the CPUs that at least one of the threads may run on.
+// maxCPUs is as many CPUs as a kernel of Linux can be built for (NR_CPUS). Into a smaller set, such
+// as the 1024 of [unix.CPUSet], one with more CPUs writes nothing.
+const maxCPUs = 1 << 13
+
+// cpusOf returns the CPUs that at least one of the threads may run on, in their order.
 func cpusOf(threads []int) []int {
-	var all []int
+	all, set := unix.NewCPUSet(maxCPUs), unix.NewCPUSet(maxCPUs)
 	for _, thread := range threads {
-		var set unix.CPUSet
-		if unix.SchedGetaffinity(thread, &set) != nil {
+		if unix.SchedGetaffinityDynamic(thread, set) != nil {
 			continue // it has ended
 		}
-		for cpu := range 8 * int(unsafe.Sizeof(set)) {
-			if set.IsSet(cpu) && !slices.Contains(all, cpu) {
-				all = append(all, cpu)
-			}
+		for i, word := range set {
+			all[i] |= word
 		}
 	}
-	return all
+	var cpus []int
+	for cpu := range maxCPUs {
+		if all.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
 }
 
 // threads lists the threads of this process. Package os is not asked: its first file of a program
