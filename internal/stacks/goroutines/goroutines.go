@@ -58,10 +58,14 @@ func Read(r io.Reader) (*Dump, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
 	p := parser{groups: map[string]*Group{}}
-	for in.Scan() {
+	lines := 0
+	for ; in.Scan(); lines++ {
 		p.line(in.Text())
 	}
-	if err := in.Err(); err != nil {
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%w: line %d: must be shorter than %d bytes", ErrFormat, lines+1, maxLine)
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	p.end()

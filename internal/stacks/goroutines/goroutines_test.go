@@ -111,6 +111,10 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%.30q: %v, %v; want ErrFormat", text, d, err)
 		}
 	}
+	_, err := Read(strings.NewReader("short\n" + strings.Repeat("x", maxLine+1)))
+	if want := fmt.Sprintf("line 2: must be shorter than %d bytes", maxLine); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("long line: %v, want an error with %q", err, want)
+	}
 }
 
 // stuck waits for a lock, below a call that its goroutines have in common.
@@ -184,6 +188,10 @@ func TestNowTakesHalfOfTheMemoryThatIsLeft(t *testing.T) {
 		if err := affordable(tt.n, tt.left); (err == nil) != tt.ok {
 			t.Errorf("affordable(%d, %d) = %v, want an error: %v", tt.n, tt.left, err, !tt.ok)
 		}
+	}
+	// Where it is not known how much memory is left, none is named.
+	if err := affordable(maxGoroutines+1, math.MaxInt64); err == nil || strings.Contains(err.Error(), "MiB") {
+		t.Errorf("affordable(%d, %d) = %v, want an error without memory", maxGoroutines+1, int64(math.MaxInt64), err)
 	}
 }
 

@@ -52,9 +52,13 @@ func Now() (*Dump, error) {
 	return newDump(groups), nil
 }
 
-// affordable is an error where n goroutines take too much memory to look at, with left bytes left.
+// affordable is an error where n goroutines are too many to look at, or take too much memory for
+// that, with left bytes left.
 func affordable(n int, left int64) error {
-	if most := min(maxGoroutines, left/2/perGoroutine); int64(n) > most {
+	if n > maxGoroutines {
+		return fmt.Errorf("goroutines: %d: must be at most %d", n, maxGoroutines)
+	}
+	if most := left / 2 / perGoroutine; int64(n) > most {
 		return fmt.Errorf("goroutines: %d: must be at most %d, since each takes memory while they are looked at, of which %d MiB are left", n, max(most, 0), left>>20)
 	}
 	return nil
