@@ -15,7 +15,7 @@ const (
 	outcomes // how many there are
 )
 
-// reasons are the outcomes without numbers as the values of [spans.ReasonKey].
+// reasons are the outcomes without numbers as the values of [naming.ReasonKey].
 var reasons = [outcomes]string{
 	otherGoroutine: "other_goroutine",
 	otherThread:    "other_thread",
