@@ -68,7 +68,7 @@ type SessionRecord struct {
 	Attributes []attribute.KeyValue
 	Start      time.Time
 	Duration   time.Duration
-	// Errors is the number of spans whose status is Error.
+	// Errors is the number of spans whose status is Error, also among those left out.
 	Errors int
 	// Spans are ordered by start time, except that a parent stands before its children.
 	Spans []SpanRecord

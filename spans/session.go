@@ -27,7 +27,7 @@ type Session struct {
 	started   atomic.Int64         // spans admitted or refused, but for the root
 	delay     atomic.Int64         // inserted in this session, ns
 	end       atomic.Int64         // 0 while it is open
-	errors    atomic.Int32         // ended spans whose status is Error
+	errors    atomic.Int32         // ended spans whose status is Error, refused ones included
 	crowded   atomic.Int32         // spans for which there was no room, see room.go
 	queued    atomic.Bool
 	lost      atomic.Bool // no further record is made

@@ -336,8 +336,8 @@ func TestWithMaxSessionSpans(t *testing.T) {
 	}
 	root.End(at(10 * ms))
 	rec := storedOne(t, tp)
-	if len(rec.Spans) != 4 || rec.Dropped != 10 || rec.Open != 0 {
-		t.Errorf("%d spans, %d dropped, %d open; want 4, 10, 0", len(rec.Spans), rec.Dropped, rec.Open)
+	if len(rec.Spans) != 4 || rec.Dropped != 10 || rec.Open != 0 || rec.Errors != 5 {
+		t.Errorf("%d spans, %d dropped, %d open, %d errors; want 4, 10, 0, 5", len(rec.Spans), rec.Dropped, rec.Open, rec.Errors)
 	}
 	if got := tp.Dropped().SessionFull; got != 10 {
 		t.Errorf("SessionFull = %d, want 10", got)

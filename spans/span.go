@@ -273,8 +273,12 @@ func (r *Span) afterEnd(end, at int64) {
 		}
 	}
 	r.lastStats().record(r.measured(end), r.self, r.Failed())
-	if r.session != nil && !r.refused {
+	switch {
+	case r.session == nil:
+	case !r.refused:
 		r.session.ended(r, inserted, at)
+	case r.Failed():
+		r.session.errors.Add(1)
 	}
 }
 
