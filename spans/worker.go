@@ -10,6 +10,8 @@ import (
 	"weak"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/otelprof/otelprof/internal/clock/ending"
 )
 
 // worker is the one goroutine that makes records of ended sessions and stores them. The
@@ -369,16 +371,13 @@ func (w *worker) flush(ctx context.Context) error {
 	}
 }
 
+// shutdown waits until the worker has ended. If the store hangs, it goes on by itself, and Queued
+// reports what is left.
 func (w *worker) shutdown(ctx context.Context) error {
 	if w.closed.CompareAndSwap(false, true) {
 		close(w.stop)
 	}
-	select {
-	case <-w.stopped:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err() // it goes on by itself; Queued reports what is left
-	}
+	return ending.Within(ctx, func() error { <-w.stopped; return nil })
 }
 
 // stoppedTimer returns a timer that waits for its Reset.
