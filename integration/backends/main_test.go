@@ -1,10 +1,10 @@
 package backends
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelprof/otelprof/integration/backends/programs"
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -84,12 +85,7 @@ func build(module, pkg string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "integration", filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", path, pkg)
-	cmd.Dir = module
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
-	}
-	return path, nil
+	return path, child.Build(context.Background(), module, pkg, path)
 }
 
 // cleared has the names of tests whose artefacts are of this run.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -55,10 +56,8 @@ func newChecker(t *testing.T) checker {
 func (c checker) build(module, pkg, name string, flags ...string) string {
 	c.t.Helper()
 	file := filepath.Join(c.dir, name)
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", file}, flags...), pkg)...)
-	cmd.Dir = module
-	if text, err := cmd.CombinedOutput(); err != nil {
-		c.t.Fatalf("go build %s: %v\n%s", pkg, err, text)
+	if err := child.Build(c.t.Context(), module, pkg, file, append([]string{"-trimpath"}, flags...)...); err != nil {
+		c.t.Fatal(err)
 	}
 	return file
 }

@@ -9,16 +9,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/child"
 )
 
 // The program that README.md shows ends by itself when it is told to, also while its Collector
 // hangs: within the 30 s that an orchestrator waits before it kills.
 func TestQuickstartEndsBySignal(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "quickstart")
-	build := exec.Command("go", "build", "-o", program, "./quickstart")
-	build.Dir = filepath.Join(root, "examples")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", build, err, out)
+	if err := child.Build(t.Context(), filepath.Join(root, "examples"), "./quickstart", program); err != nil {
+		t.Fatal(err)
 	}
 	hangs, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

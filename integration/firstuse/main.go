@@ -76,12 +76,12 @@ func run(ctx context.Context, root, shots string, times time.Duration) (missed i
 		return 0, err
 	}
 	began := time.Now()
-	s, err := start(ctx, file)
+	s, page, err := start(ctx, file)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	b, err := browser.Open(ctx, filepath.Join(dir, "browser"), s.page)
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	b, err := browser.Open(ctx, filepath.Join(dir, "browser"), page)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func run(ctx context.Context, root, shots string, times time.Duration) (missed i
 	for i, st := range stages {
 		if i == 1 {
 			began = time.Now()
-			defer request(ctx, s.orders)()
+			defer request(ctx, s.Address)()
 		}
 		took, err := until(b, st, began)
 		if err != nil {

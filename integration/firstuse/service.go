@@ -53,10 +53,8 @@ func build(ctx context.Context, root, dir string) (file string, err error) {
 		}
 	}
 	file = filepath.Join(dir, "service.bin")
-	cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-o", file, ".")
-	cmd.Dir = dir
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build of README's first snippet: %w\n%s", err, text)
+	if err := child.Build(ctx, dir, ".", file, "-mod=mod"); err != nil {
+		return "", fmt.Errorf("README's first snippet: %w", err)
 	}
 	return file, nil
 }
@@ -71,35 +69,19 @@ func firstSnippet(readme string) (string, error) {
 	return snippet, nil
 }
 
-// A running service.
-type running struct {
-	page, orders string
-	cmd          *exec.Cmd
-	wait         func() error // until it has ended
-}
-
 // start starts the service with the variable that README names, on a port that is free, and waits
-// until it answers.
-func start(ctx context.Context, file string) (*running, error) {
+// until it answers. Its address is where it takes orders, page the viewer's.
+func start(ctx context.Context, file string) (s *child.Child, page string, err error) {
 	free, err := ports.Free(1)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	page := net.JoinHostPort("127.0.0.1", free[0])
-	cmd := exec.CommandContext(ctx, file)
-	cmd.Env = append(os.Environ(), "OTELPROF_VIEWER="+page)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	address := net.JoinHostPort("127.0.0.1", free[0])
+	cmd := exec.Command(file)
+	cmd.Env = append(os.Environ(), "OTELPROF_VIEWER="+address)
 	cmd.Stderr = os.Stderr
-	orders, wait, err := child.Start(cmd, "service")
-	if err != nil {
-		return nil, fmt.Errorf("service: %w", err)
-	}
-	return &running{page: "http://" + page + "/", orders: orders, cmd: cmd, wait: wait}, nil
-}
-
-func (r *running) stop() error {
-	err := r.cmd.Process.Signal(os.Interrupt)
-	return errors.Join(err, r.wait())
+	s, err = child.Start(ctx, cmd, "service")
+	return s, "http://" + address + "/", err
 }
 
 // clients send requests one after the other, until end is called.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"syscall"
 	"time"
 
 	"github.com/otelprof/otelprof/integration/internal/child"
@@ -47,8 +46,7 @@ func (s stretch) rate() float64 { return float64(s.orders) / s.took.Seconds() }
 const (
 	// shortest is how long a stretch takes that shows how fast the shop is.
 	shortest = time.Second
-	// opening is how long the shop may take to open, and to record itself so often.
-	opening = 30 * time.Second
+	// longest is how long the shop may take to open, and to record itself so often.
 	longest = 4 * time.Minute
 	// hurried is how many recordings come soon if the profile is read, and reading how often that
 	// is done.
@@ -65,15 +63,12 @@ func sell(program string, recordings int) (x []ratio, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-plan", "off", "-listen", "127.0.0.1:0", "-data", dir)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = opening
-	viewer, wait, err := child.Start(cmd, "viewer")
+	shop, err := child.Start(ctx, exec.Command(program, "-plan", "off", "-listen", "127.0.0.1:0", "-data", dir), "viewer")
 	if err != nil {
-		return nil, fmt.Errorf("the shop: %w", err)
+		return nil, err
 	}
-	defer func() { cancel(); _ = wait() }()
-	all, err := watchShop(ctx, viewer, recordings)
+	defer func() { _ = shop.Stop() }() // all is measured
+	all, err := watchShop(ctx, shop.Address, recordings)
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	if err := s.measured(ctx, cfg.after, cfg.limit); err != nil {
 		return err
 	}
-	opened, err := browser.Open(ctx, filepath.Join(dir, "browser"), s.url)
+	opened, err := browser.Open(ctx, filepath.Join(dir, "browser"), s.Address+"/")
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
@@ -64,7 +65,7 @@ func TestShots(t *testing.T) {
 
 // Waiting ends, and says what is missing.
 func TestMeasuredGivesUp(t *testing.T) {
-	s := &shop{program: &program{url: "http://127.0.0.1:0/"}, started: time.Now()}
+	s := &shop{Child: &child.Child{Address: "http://127.0.0.1:0"}, started: time.Now()}
 	if err := s.measured(t.Context(), 0, time.Millisecond); err == nil || !strings.Contains(err.Error(), `the profile lacks everything`) {
 		t.Errorf("no answer: %v", err)
 	}

@@ -4,32 +4,34 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/integration/internal/fetch"
 )
 
 // A shop is the demo, running.
 type shop struct {
-	*program
+	*child.Child // at the address of its viewer
+
 	data    string // where its files are
 	started time.Time
 }
 
 // startShop builds the demo into a folder and runs it there, for some time at most.
 func startShop(ctx context.Context, dir string, most time.Duration) (*shop, error) {
-	file, err := build(ctx, "examples", "./shop", dir)
+	file, data := filepath.Join(dir, "shop"), filepath.Join(dir, "data")
+	if err := child.Build(ctx, "examples", "./shop", file); err != nil {
+		return nil, err
+	}
+	c, err := child.Start(ctx, exec.Command(file, "-for", most.String(), "-listen", "127.0.0.1:0", "-data", data, "-plan", filepath.Join(dir, "plan.yaml")), "viewer")
 	if err != nil {
 		return nil, err
 	}
-	data := filepath.Join(dir, "data")
-	p, err := start(ctx, file, "-for", most.String(), "-listen", "127.0.0.1:0", "-data", data, "-plan", filepath.Join(dir, "plan.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	return &shop{program: p, data: filepath.Join(data, "otlp"), started: time.Now()}, nil
+	return &shop{Child: c, data: filepath.Join(data, "otlp"), started: time.Now()}, nil
 }
 
 // measured waits until the profile has the numbers of the plan, and the shop has run for some time.
@@ -75,6 +77,6 @@ func lacks(p profile.Profile) string {
 }
 
 func (s *shop) profile(ctx context.Context) (p profile.Profile, err error) {
-	err = fetch.JSON(ctx, http.DefaultClient, s.url+"api/v1/causal/profile", &p)
+	err = fetch.JSON(ctx, http.DefaultClient, s.Address+"/api/v1/causal/profile", &p)
 	return p, err
 }

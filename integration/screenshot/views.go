@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof"
+	"github.com/otelprof/otelprof/integration/internal/child"
 	"github.com/otelprof/otelprof/integration/internal/fetch"
 	"github.com/otelprof/otelprof/spans"
 	"github.com/otelprof/otelprof/viewer"
@@ -73,10 +75,10 @@ func views(ctx context.Context, b viewing, s *shop, dir, into string, out io.Wri
 	if err := os.CopyFS(before, os.DirFS(s.data)); err != nil {
 		return err
 	}
-	if err := b.everything(into, page{"shop", s.url, ofShop}, out); err != nil {
+	if err := b.everything(into, page{"shop", s.Address + "/", ofShop}, out); err != nil {
 		return err
 	}
-	profile, err := fetch.Do(ctx, http.DefaultClient, http.MethodGet, s.url+"api/v1/causal/profile?samples=1", http.NoBody)
+	profile, err := fetch.Do(ctx, http.DefaultClient, http.MethodGet, s.Address+"/api/v1/causal/profile?samples=1", http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -84,8 +86,8 @@ func views(ctx context.Context, b viewing, s *shop, dir, into string, out io.Wri
 	if err := os.WriteFile(file, profile, 0o644); err != nil {
 		return err
 	}
-	tool, err := build(ctx, ".", "./cmd/otelprof", dir)
-	if err != nil {
+	tool := filepath.Join(dir, "otelprof")
+	if err := child.Build(ctx, ".", "./cmd/otelprof", tool); err != nil {
 		return err
 	}
 	for _, saved := range []struct {
@@ -100,11 +102,11 @@ func views(ctx context.Context, b viewing, s *shop, dir, into string, out io.Wri
 			overview, causes,
 		}},
 	} {
-		p, err := start(ctx, tool, append([]string{"view"}, saved.args...)...)
+		p, err := child.Start(ctx, exec.Command(tool, append([]string{"view"}, saved.args...)...), "viewer")
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(b.everything(into, page{saved.name, p.url, saved.shots}, out), p.stop()); err != nil {
+		if err := errors.Join(b.everything(into, page{saved.name, p.Address + "/", saved.shots}, out), p.Stop()); err != nil {
 			return err
 		}
 	}
