@@ -7,21 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
 	"github.com/otelprof/otelprof/integration/internal/browser"
+	"github.com/otelprof/otelprof/integration/internal/command"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "screenshot:", err)
-		os.Exit(1)
-	}
+	command.Main("screenshot", func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout) })
 }
 
 // settings are the command's flags.

@@ -12,20 +12,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/otelprof/otelprof/integration/internal/command"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		os.Exit(1)
-	}
+	command.Main("soak", func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout, os.Stderr) }, syscall.SIGTERM)
 }
 
 var errBroken = errors.New("a claim does not hold")
@@ -60,11 +55,11 @@ func soak(ctx context.Context, d time.Duration, seed uint64, stdout, stderr io.W
 		return err
 	}
 	defer end()
-	command, err := os.Executable()
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	service := exec.CommandContext(ctx, command, "-service", "-for", d.String(), "-seed", fmt.Sprint(seed))
+	service := exec.CommandContext(ctx, self, "-service", "-for", d.String(), "-seed", fmt.Sprint(seed))
 	service.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 		"OTEL_EXPORTER_OTLP_TIMEOUT=2000", "OTEL_SERVICE_NAME=soak", "OTEL_METRIC_EXPORT_INTERVAL=1000")
 	service.Stderr = stderr

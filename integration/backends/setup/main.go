@@ -10,22 +10,16 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/otelprof/otelprof/integration/backends/programs"
+	"github.com/otelprof/otelprof/integration/internal/command"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "setup:", err)
-		os.Exit(1)
-	}
+	command.Main("setup", func(ctx context.Context) error { return run(ctx, os.Stdout) }, syscall.SIGTERM)
 }
 
 func run(ctx context.Context, w io.Writer) error {
