@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -71,9 +70,7 @@ func controlled(name string, opts ...causal.Option) (*side, *causal.Controller) 
 		panic(err) // the options are constants in range
 	}
 	s := withoutSessions(name, sdktrace.NeverSample(), spans.WithHook(c.Hook()))
-	end := s.close
-	s.close = func() error { return errors.Join(end(), c.Shutdown(context.Background())) }
-	return s, c
+	return s.then(func() error { return c.Shutdown(context.Background()) }), c
 }
 
 // lockSide locks and unlocks.

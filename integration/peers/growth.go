@@ -123,34 +123,30 @@ func sideBySide(goroutines int) figure {
 	}
 }
 
+// filled has both sides begin with something of which there is much, and returns how many bytes one
+// of that many takes on our side.
+func filled(size int, fill func(*side)) (figure, func() float64) {
+	f := sideBySide(1)
+	ours, peer, bytes := f.ours, f.peer, 0.0
+	takes := func(s *side) float64 {
+		before := settledHeap()
+		fill(s)
+		return float64(settledHeap()-before) / float64(size)
+	}
+	f.ours = func() *side { s := ours(); bytes = takes(s); return s }
+	f.peer = func() *side { s := peer(); takes(s); return s }
+	return f, func() float64 { return bytes }
+}
+
 // liveSpans has that many roots that do not end.
 func liveSpans(size int) (figure, func() float64) {
-	f := sideBySide(1)
-	bytes := 0.0
-	with := func(of func() *side, note func(float64)) func() *side {
-		return func() *side {
-			s := of()
-			before := settledHeap()
-			live := make([]trace.Span, size)
-			for i := range live {
-				_, live[i] = s.tracer.Start(context.Background(), "live")
-			}
-			note(float64(settledHeap()-before) / float64(size))
-			closed := s.close
-			s.close = func() error {
-				runtime.KeepAlive(live)
-				live = nil
-				if closed != nil {
-					return closed()
-				}
-				return nil
-			}
-			return s
+	return filled(size, func(s *side) {
+		live := make([]trace.Span, size)
+		for i := range live {
+			_, live[i] = s.tracer.Start(context.Background(), "live")
 		}
-	}
-	f.ours = with(f.ours, func(each float64) { bytes = each })
-	f.peer = with(f.peer, func(float64) {})
-	return f, func() float64 { return bytes }
+		s.then(func() error { runtime.KeepAlive(live); return nil })
+	})
 }
 
 // manyNames has spans of that many names; the most regions that there are by default is 2,000.
@@ -159,38 +155,28 @@ func manyNames(size int) (figure, func() float64) {
 	for i := range names {
 		names[i] = "name " + strconv.Itoa(i)
 	}
-	f := sideBySide(1)
-	bytes := 0.0
-	with := func(of func() *side, note func(float64)) func() *side {
-		return func() *side {
-			s := of()
-			span := func(name string) {
-				_, span := s.tracer.Start(context.Background(), name)
-				span.End()
-			}
-			before := settledHeap()
-			for _, name := range names {
-				span(name)
-			}
-			if s.settle != nil {
-				_ = s.settle() // which has no deadline to miss
-			}
-			note(float64(settledHeap()-before) / float64(size))
-			next := 0
-			s.record = func(float64) {
-				if next++; next >= size {
-					next = 0
-				}
-				span(names[next])
-			}
-			s.lost = nil
-			return s
+	f, bytes := filled(size, func(s *side) {
+		span := func(name string) {
+			_, span := s.tracer.Start(context.Background(), name)
+			span.End()
 		}
-	}
+		for _, name := range names {
+			span(name)
+		}
+		if s.settle != nil {
+			_ = s.settle() // which has no deadline to miss
+		}
+		next := 0
+		s.record = func(float64) {
+			if next++; next >= size {
+				next = 0
+			}
+			span(names[next])
+		}
+		s.lost = nil
+	})
 	f.records = true
-	f.ours = with(f.ours, func(each float64) { bytes = each })
-	f.peer = with(f.peer, func(float64) {})
-	return f, func() float64 { return bytes }
+	return f, bytes
 }
 
 // workingGoroutines are that many at once on two processors, or one.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -72,7 +71,5 @@ func withHook(s sdktrace.Sampler, n int, opts ...spans.Option) *side {
 		panic(err) // a moment ago there was one
 	}
 	ours := withSessions(fmt.Sprintf("otelprof-%s-1in%d", h.Source(), n), s, append(opts, spans.WithHook(h))...)
-	end := ours.close
-	ours.close = func() error { return errors.Join(end(), h.Shutdown(context.Background())) }
-	return ours
+	return ours.then(func() error { return h.Shutdown(context.Background()) })
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -54,9 +53,7 @@ func mustProfiler(opts ...stacks.Option) *stacks.Profiler {
 func labeled(s sdktrace.Sampler) *side {
 	p := mustProfiler()
 	ours := withoutSessions("otelprof-stacks", s, spans.WithHook(p.Hook()))
-	end := ours.close
-	ours.close = func() error { return errors.Join(end(), p.Shutdown(context.Background())) }
-	return ours
+	return ours.then(func() error { return p.Shutdown(context.Background()) })
 }
 
 // compute takes some 7 ms, so that an arm of 64 lasts half a second and what it takes to begin and

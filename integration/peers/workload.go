@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 
@@ -28,6 +29,18 @@ type side struct {
 	lost func() (dropped, unwanted uint64)
 	// close frees what the side holds; nil if there is nothing.
 	close func() error
+}
+
+// then has end called, too, after what closes the side already.
+func (s *side) then(end func() error) *side {
+	first := s.close
+	s.close = func() (err error) {
+		if first != nil {
+			err = first()
+		}
+		return errors.Join(err, end())
+	}
+	return s
 }
 
 // runTraces starts and ends n spans, a multiple of batch, in traces of perTrace spans.
