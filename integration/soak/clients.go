@@ -8,23 +8,38 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/otelprof/otelprof/integration/internal/fetch"
+	"github.com/otelprof/otelprof/otelhdr"
 )
 
 // clients are what a service has: some that always ask, some whose connections are idle most of the
 // time, one that checks its health, and streams: one that lasts, and some that are taken up again
 // after seconds.
 type clients struct {
-	url string
+	url       string
+	latencies map[string]*otelhdr.Concurrent // ns
 
-	mu        sync.Mutex
-	latencies map[string][]time.Duration
-	failed    map[string]int
+	mu     sync.Mutex
+	failed map[string]int
+}
+
+// kinds are the kinds of request that have an answer; streams go on.
+var kinds = []string{"busy", "idle", "health"}
+
+func newClients() (*clients, error) {
+	c := &clients{latencies: map[string]*otelhdr.Concurrent{}, failed: map[string]int{}}
+	for _, kind := range kinds {
+		h, err := otelhdr.NewConcurrent()
+		if err != nil {
+			return nil, err
+		}
+		c.latencies[kind] = h
+	}
+	return c, nil
 }
 
 const (
@@ -100,13 +115,7 @@ func (c *clients) ask(ctx context.Context, client *http.Client, kind, path strin
 		c.fail(kind)
 		return false
 	default:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		// The latest are enough.
-		if all := c.latencies[kind]; len(all) > 20_000 {
-			c.latencies[kind] = slices.Delete(all, 0, 10_000)
-		}
-		c.latencies[kind] = append(c.latencies[kind], took)
+		c.latencies[kind].Record(uint64(took))
 	}
 	return true
 }
@@ -149,10 +158,10 @@ func (c *clients) allFailed() int {
 func (c *clients) tell(out io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, kind := range []string{"busy", "idle", "health"} {
-		all := slices.Sorted(slices.Values(c.latencies[kind]))
-		if len(all) > 0 {
-			fmt.Fprintf(out, "# clients %s: %d answers, median %v, 99th percentile %v, most %v\n", kind, len(all), all[len(all)/2], all[len(all)*99/100], all[len(all)-1])
+	for _, kind := range kinds {
+		if all := c.latencies[kind].Snapshot(nil); all.Count() > 0 {
+			fmt.Fprintf(out, "# clients %s: %d answers, median %v, 99th percentile %v, most %v\n", kind,
+				all.Count(), time.Duration(all.Percentile(50)), time.Duration(all.Percentile(99)), time.Duration(all.Max()))
 		}
 	}
 	for kind, n := range c.failed {

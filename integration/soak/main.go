@@ -55,8 +55,9 @@ func soak(ctx context.Context, d time.Duration, seed uint64, stdout, stderr io.W
 		return err
 	}
 	defer end()
+	c, errClients := newClients()
 	self, err := os.Executable()
-	if err != nil {
+	if err := errors.Join(err, errClients); err != nil {
 		return err
 	}
 	service := exec.CommandContext(ctx, self, "-service", "-for", d.String(), "-seed", fmt.Sprint(seed))
@@ -77,7 +78,7 @@ func soak(ctx context.Context, d time.Duration, seed uint64, stdout, stderr io.W
 	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &clients{url: strings.TrimSpace(url), latencies: map[string][]time.Duration{}, failed: map[string]int{}}
+	c.url = strings.TrimSpace(url)
 	asked := make(chan struct{})
 	go func() { c.run(asking); close(asked) }()
 	_, err = said.ReadString('\n') // over, or it has died

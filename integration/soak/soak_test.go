@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,25 @@ func TestReport(t *testing.T) {
 		if held != (tt.want == "") || tt.want != "" && !strings.Contains(out.String(), "claim="+tt.want+" ok=false") {
 			t.Errorf("%s: held %t:\n%s", name, held, out.String())
 		}
+	}
+}
+
+// All answers count, also of a soak that has many.
+func TestClientsCountAllAnswers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	c, err := newClients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.url = server.URL
+	if !c.ask(t.Context(), server.Client(), "busy", "/front") {
+		t.Error("an answer counts as a failure")
+	}
+	c.latencies["busy"].RecordN(uint64(3*time.Millisecond), 30_000)
+	var out bytes.Buffer
+	if c.tell(&out); !strings.HasPrefix(out.String(), "# clients busy: 30001 answers, median ") {
+		t.Errorf("%q, want 30001 answers", out.String())
 	}
 }
 
