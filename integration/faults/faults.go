@@ -126,6 +126,7 @@ func storage() []fault {
 			if err != nil {
 				return nil, err
 			}
+			b.later(other.kill)
 			return func() { _, _, _ = other.end() }, nil
 		}},
 	)

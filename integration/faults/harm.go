@@ -35,29 +35,25 @@ func (h *harm) start(s *service, kind, arg string) error {
 		h.undo = changeProcessors()
 	case "goroutines":
 		h.undo = s.park(n)
-	case "trace":
-		// otelprof may be recording at this moment.
-		h.undo = func() {}
-		for range 100 {
-			if rtrace.Start(io.Discard) == nil {
-				h.undo = rtrace.Stop
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
+	case "trace": // otelprof may be recording at this moment
+		if err := await("a trace that is nothing of otelprof's", func() bool { return rtrace.Start(io.Discard) == nil }); err != nil {
+			return err
 		}
+		h.undo = rtrace.Stop
 	case "record":
-		if s.profiler != nil {
-			go func() { _ = s.profiler.Causal().Record(context.Background(), 3*time.Second) }()
-		}
+		go func() { _ = s.profiler.Causal().Record(context.Background(), 3*time.Second) }()
 	case "analyse":
 		go func() { _ = s.profiler.Causal().Record(context.Background(), time.Second) }()
 		return await("an analysis", func() bool { return s.profiler.Causal().Status().Recording.Phase == "analysing" })
 	case "experiment":
 		return await("an experiment", func() bool { return s.profiler.Causal().Status().Experiment != "" })
 	case "profile":
-		if pprof.StartCPUProfile(io.Discard) == nil {
-			h.undo = pprof.StopCPUProfile
+		if err := pprof.StartCPUProfile(io.Discard); err != nil {
+			return fmt.Errorf("the CPU profile: %w", err)
 		}
+		h.undo = pprof.StopCPUProfile
+	default:
+		return fmt.Errorf("harm %q: must be one of a fault", kind)
 	}
 	return nil
 }

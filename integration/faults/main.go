@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -73,13 +74,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	names, err := regexp.Compile(*only)
 	if err != nil {
-		return err
+		return fmt.Errorf("-only: %w", err)
 	}
 	bad := 0
-	for _, f := range faults(s) {
-		if !names.MatchString(f.name) {
-			continue
-		}
+	all := slices.DeleteFunc(faults(s), func(f fault) bool { return !names.MatchString(f.name) })
+	if len(all) == 0 {
+		return fmt.Errorf("-only %q: must match a fault", *only)
+	}
+	for _, f := range all {
 		if *list {
 			fmt.Fprintf(stdout, "%-24s %s\n", f.name, f.what)
 			continue

@@ -236,10 +236,10 @@ func (r *result) bounded(f fault, s causal.RecordingStatus) {
 
 // ending ends the services and looks at the accounts.
 func (r *result) ending(b *bench) error {
+	last, took, err := b.twins[ours].end() // first: requests may be on their way
 	if _, _, err := b.twins[bare].end(); err != nil {
 		return err
 	}
-	last, took, err := b.twins[ours].end()
 	if err != nil {
 		r.fault("%v", err)
 		return nil
