@@ -160,7 +160,7 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}, {"-types", "plain"}, {"-mode", "replay", "-types", "none"}, {"-corpus", "x"}, {"-structure"}, {"-mode", "replay", "-structure", "-corpus", "x"}} {
+	for _, args := range [][]string{{"-mode", "none"}, {"-only", "("}, {"surplus"}, {"-lab", "none"}, {"-types", "plain"}, {"-mode", "replay", "-types", "none"}, {"-corpus", "x"}, {"-mode", "slowdown", "-corpus", "x", "-only", "none"}, {"-structure"}, {"-mode", "replay", "-structure", "-corpus", "x"}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 			t.Errorf("run(%q) = nil, want an error", args)
 		}

@@ -109,10 +109,11 @@ func (o *options) settle(mode profile.Mode) error {
 	if o.types != workloads.CausalTypes && o.types != workloads.PlainTypes {
 		return fmt.Errorf("-types %q: must be causal or plain", o.types)
 	}
+	if mode != profile.ModeReplay && (o.corpus != "" || o.types != workloads.CausalTypes && mode != profile.ModeSlowdown) {
+		return errors.New("-types and -corpus: must be with -mode replay")
+	}
 	if mode == profile.ModeSlowdown {
 		o.types = workloads.PlainTypes
-	} else if mode != profile.ModeReplay && (o.corpus != "" || o.types != workloads.CausalTypes) {
-		return errors.New("-types and -corpus: must be with -mode replay")
 	}
 	return nil
 }

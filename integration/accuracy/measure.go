@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -132,8 +133,8 @@ func (l *lab) measure() (result, error) {
 			return result{}, fmt.Errorf("%s: %w", l.Name, err)
 		}
 	}
-	for mode, of := range profiles {
-		l.judge(mode, profile.Merge(of...))
+	for _, mode := range slices.Sorted(maps.Keys(profiles)) {
+		l.judge(mode, profile.Merge(profiles[mode]...))
 	}
 	if slowed := profiles[profile.ModeSlowdown]; len(slowed) > 0 {
 		l.combine(profile.Merge(slowed...))
