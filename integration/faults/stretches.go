@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	rtrace "runtime/trace"
@@ -158,21 +160,18 @@ func tellStretches(w io.Writer, kind, path string) error {
 		by[s.who] = append(by[s.who], s.long)
 		sums[s.who] += s.long
 	}
-	names := make([]string, 0, len(by))
-	for who, long := range by {
-		slices.Sort(long)
-		names = append(names, who)
-	}
-	slices.SortFunc(names, func(a, b string) int { return int(sums[b] - sums[a]) })
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
 	for _, who := range names[:min(len(names), 14)] {
-		long := by[who]
-		over := len(long) - max(0, slices.IndexFunc(long, func(d time.Duration) bool { return d > time.Millisecond }))
-		if long[len(long)-1] <= time.Millisecond {
-			over = 0
-		}
+		long := slices.Sorted(slices.Values(by[who]))
+		short, _ := slices.BinarySearch(long, time.Millisecond+1)
 		fmt.Fprintf(w, "#   %-5s n=%-6d p90=%-9s max=%-9s over_1ms=%-4d per_s=%-9s %s\n", kind, len(long),
-			long[len(long)*9/10].Round(time.Microsecond), long[len(long)-1].Round(time.Microsecond), over,
-			(sums[who] * time.Second / max(lasted, 1)).Round(time.Microsecond), who[strings.LastIndex(who, "/")+1:])
+			long[len(long)*9/10].Round(time.Microsecond), long[len(long)-1].Round(time.Microsecond), len(long)-short,
+			perSecond(sums[who], lasted).Round(time.Microsecond), who[strings.LastIndex(who, "/")+1:])
 	}
 	return nil
+}
+
+// perSecond is what a sum over some time is for each second of it.
+func perSecond(sum, over time.Duration) time.Duration {
+	return time.Duration(float64(sum) / max(over.Seconds(), 1e-9))
 }

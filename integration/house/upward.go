@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,11 +107,7 @@ func upward(between map[[2]string]int) float64 {
 	}
 	var first, last []string
 	for len(left) > 0 {
-		names := make([]string, 0, len(left))
-		for name := range left {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(left))
 		next, sink := names[0], false
 		for _, name := range names {
 			if out[name] == 0 {
