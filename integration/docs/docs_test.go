@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,24 @@ func pages(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// The public packages are those in which the check of the API looks for what breaks programs.
+func TestAPIDiffHasThePublicPackages(t *testing.T) {
+	_, list, _ := strings.Cut(read(t, "VERSIONING.md"), "`github.com/otelprof/otelprof`: the root,")
+	list, _, _ = strings.Cut(list, "\n- ")
+	want := []string{"."}
+	for _, m := range quoted.FindAllStringSubmatch(list, -1) {
+		want = append(want, m[1])
+	}
+	_, packages, _ := strings.Cut(read(t, ".github/workflows/apidiff.yml"), "PACKAGES: >-\n")
+	packages, _, _ = strings.Cut(packages, "    steps:\n")
+	got := strings.Fields(packages)
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf(".github/workflows/apidiff.yml compares %q, VERSIONING.md has %q", got, want)
+	}
 }
 
 func TestEveryPlanKeyIsDocumented(t *testing.T) {
