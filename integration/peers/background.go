@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,15 +37,10 @@ type pacedRun struct{ requests, seconds, cpu, p99, peak float64 }
 // busy is the part of one core that it had, in percent.
 func (r pacedRun) busy() float64 { return 100 * r.cpu / r.seconds }
 
-func runBackground(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) (err error) {
+func runBackground(w io.Writer, match *regexp.Regexp, dir string, rounds int, arm time.Duration) error {
 	if !slices.ContainsFunc([]string{backgroundClosed, backgroundOpen, memoryPeak, analysisP99}, match.MatchString) {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "paced")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	program, err := buildRuntime(dir, "paced", true)
 	if err != nil {
 		return err
@@ -61,10 +55,8 @@ func runBackground(w io.Writer, match *regexp.Regexp, rounds int, arm time.Durat
 		return nil
 	}
 	var x []float64
-	run := func(args ...string) func() (pacedRun, error) {
-		return func() (pacedRun, error) { return servePaced(program, half, args...) }
-	}
-	if err := inTurn(min(rounds, 5), run("-side", "all", "-record"), run("-side", "quiet"), func(ours, peer pacedRun) {
+	run := func(args []string) (pacedRun, error) { return servePaced(program, half, args...) }
+	if err := inTurn(min(rounds, 5), []string{"-side", "all", "-record"}, []string{"-side", "quiet"}, run, func(ours, peer pacedRun) {
 		x = append(x, ours.p99/peer.p99)
 	}); err != nil {
 		return err

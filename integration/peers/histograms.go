@@ -25,9 +25,8 @@ type histogramSide struct {
 	name       string
 	goroutines int
 	waits      bool // goroutines wait for each other without using a processor
-	// create returns an operation that one goroutine does n times, and a function that uses what
-	// the operations left behind. Each goroutine calls op itself.
-	create func() (op func(n int), keep func())
+	// create returns an operation that is done n times. Each goroutine calls it itself.
+	create func() func(n int)
 }
 
 func histogramFigures() []histogramFigure {
@@ -44,11 +43,11 @@ func histogramFigures() []histogramFigure {
 	}, rangeFigures()...)
 }
 
-func side1(name string, create func() (func(int), func())) histogramSide {
+func side1(name string, create func() func(n int)) histogramSide {
 	return histogramSide{name: name, goroutines: 1, create: create}
 }
 
-func side2(name string, create func() (func(int), func())) histogramSide {
+func side2(name string, create func() func(n int)) histogramSide {
 	return histogramSide{name: name, goroutines: 2, create: create}
 }
 
@@ -88,17 +87,17 @@ func (r valueRange) histogram(opts ...otelhdr.Option) *otelhdr.Histogram {
 // The loops below stand side by side because one loop with a function as its parameter would cost
 // more than a record.
 
-func plainOf(h *otelhdr.Histogram, values []uint64) (op func(int), keep func()) {
+func plainOf(h *otelhdr.Histogram, values []uint64) func(n int) {
 	return func(n int) {
 		for i := range n {
 			h.Record(values[i&(len(values)-1)])
 		}
-	}, func() { h.Count() }
+	}
 }
 
-func (r valueRange) plain() (op func(int), keep func()) { return plainOf(r.histogram(), r.values()) }
+func (r valueRange) plain() func(n int) { return plainOf(r.histogram(), r.values()) }
 
-func (r valueRange) plain32() (op func(int), keep func()) {
+func (r valueRange) plain32() func(n int) {
 	return plainOf(r.histogram(otelhdr.WithCounter32()), r.values())
 }
 
@@ -108,20 +107,20 @@ func (r valueRange) peer() *hdrhistogram.Histogram {
 	return h
 }
 
-func (r valueRange) plainPeer() (op func(int), keep func()) {
+func (r valueRange) plainPeer() func(n int) {
 	h, values := r.peer(), r.values()
 	return func(n int) {
 		for i := range n {
 			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
 		}
-	}, func() { h.TotalCount() }
+	}
 }
 
 // arrayScale is the scale that has 3 significant digits.
 const arrayScale = 10
 
 // array is the least that counting in buckets can cost: the index, and an increment.
-func array() (op func(int), keep func()) {
+func array() func(n int) {
 	counts, values := make([]uint64, (65-arrayScale)<<arrayScale), samples()
 	increment := func(n int) {
 		for i := range n {
@@ -131,10 +130,10 @@ func array() (op func(int), keep func()) {
 		}
 	}
 	increment(len(values))
-	return increment, func() { counts[0]++ }
+	return increment
 }
 
-func (r valueRange) mutexPeer() (op func(int), keep func()) {
+func (r valueRange) mutexPeer() func(n int) {
 	h, values := r.peer(), r.values()
 	var mu sync.Mutex
 	return func(n int) {
@@ -143,7 +142,7 @@ func (r valueRange) mutexPeer() (op func(int), keep func()) {
 			_ = h.RecordValue(int64(values[i&(len(values)-1)]))
 			mu.Unlock()
 		}
-	}, func() { h.TotalCount() }
+	}
 }
 
 func (r valueRange) newConcurrent() *otelhdr.Concurrent {
@@ -154,18 +153,18 @@ func (r valueRange) newConcurrent() *otelhdr.Concurrent {
 	return c
 }
 
-func (r valueRange) concurrent() (op func(int), keep func()) {
+func (r valueRange) concurrent() func(n int) {
 	c, values := r.newConcurrent(), r.values()
 	each(values, c.Record)
 	return func(n int) {
 		for i := range n {
 			c.Record(values[i&(len(values)-1)])
 		}
-	}, func() { c.Count() }
+	}
 }
 
 // recorder has a handle for each goroutine, which its buckets stay with.
-func (r valueRange) recorder() (op func(int), keep func()) {
+func (r valueRange) recorder() func(n int) {
 	c, values := r.newConcurrent(), r.values()
 	return func(n int) {
 		h := c.Recorder()
@@ -173,11 +172,11 @@ func (r valueRange) recorder() (op func(int), keep func()) {
 		for i := range n {
 			h.Record(values[i&(len(values)-1)])
 		}
-	}, func() { c.Count() }
+	}
 }
 
 // prometheusPeer has buckets of at most 0.54 %, the finest that Prometheus keeps.
-func prometheusPeer() (op func(int), keep func()) {
+func prometheusPeer() func(n int) {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "peers", NativeHistogramBucketFactor: 1.00271})
 	values := samples()
 	each(values, func(v uint64) { h.Observe(float64(v)) })
@@ -185,25 +184,25 @@ func prometheusPeer() (op func(int), keep func()) {
 		for i := range n {
 			h.Observe(float64(values[i&(len(values)-1)]))
 		}
-	}, func() { h.Desc() }
+	}
 }
 
 // ranks are those of a summary.
 var ranks = []float64{0, 1, 5, 10, 25, 50, 75, 90, 92.5, 95, 97.5, 99, 99.9, 99.99, 99.999, 100}
 
 // summary is 16 percentiles, count, extremes, mean and standard deviation.
-func summary() (op func(int), keep func()) {
+func summary() func(n int) {
 	s := usual.histogram().Snapshot(nil)
 	m := s.Summary(nil)
 	return func(n int) {
 		for range n {
 			s.Summary(m)
 		}
-	}, func() { s.Count() }
+	}
 }
 
 // summaryPeer is the same figures.
-func summaryPeer() (op func(int), keep func()) {
+func summaryPeer() func(n int) {
 	h := usual.peer()
 	return func(n int) {
 		for range n {
@@ -214,25 +213,25 @@ func summaryPeer() (op func(int), keep func()) {
 			h.Mean()
 			h.StdDev()
 		}
-	}, func() { h.TotalCount() }
+	}
 }
 
 // percentiles is the ranks alone.
-func percentiles() (op func(int), keep func()) {
+func percentiles() func(n int) {
 	s := usual.histogram().Snapshot(nil)
 	dst := make([]uint64, len(ranks))
 	return func(n int) {
 		for range n {
 			s.Percentiles(ranks, dst)
 		}
-	}, func() { s.Count() }
+	}
 }
 
-func percentilesPeer() (op func(int), keep func()) {
+func percentilesPeer() func(n int) {
 	h := usual.peer()
 	return func(n int) {
 		for range n {
 			h.ValueAtPercentilesSlice(ranks)
 		}
-	}, func() { h.TotalCount() }
+	}
 }

@@ -60,13 +60,11 @@ func (f histogramFigure) measure(rounds int, arm time.Duration) (string, error) 
 		return "", err
 	}
 	var o, p, x []float64
-	if err := inTurn(rounds, ours.run, peer.run, func(a, b float64) {
+	if err := inTurn(rounds, ours, peer, (*running).run, func(a, b float64) {
 		o, p, x = append(o, a), append(p, b), append(x, b/a)
 	}); err != nil {
 		return "", err
 	}
-	ours.keep()
-	peer.keep()
 	holds := "-"
 	if f.x != 0 {
 		holds = yes(quantile(x, 0.5) >= f.x)
@@ -89,7 +87,6 @@ func (f histogramFigure) clock() string {
 // A running is a side with its histogram.
 type running struct {
 	op         func(int)
-	keep       func()
 	goroutines int
 	clock      string
 	n          int   // operations of a goroutine in a round
@@ -99,8 +96,7 @@ type running struct {
 // start makes a side and finds out how many operations take about arm, which warms it up too.
 func (s histogramSide) start(arm time.Duration, clock string) (*running, error) {
 	before := settledHeap()
-	r := &running{goroutines: s.goroutines, clock: clock, n: 1}
-	r.op, r.keep = s.create()
+	r := &running{op: s.create(), goroutines: s.goroutines, clock: clock, n: 1}
 	for {
 		ns, err := r.run()
 		if err != nil {

@@ -51,7 +51,7 @@ func rangeFigures() []histogramFigure {
 			ours: side1("otelhdr", r.plain), peer: side1("hdrhistogram-go", r.plainPeer),
 		})
 		for _, goroutines := range []int{1, 2, 4} {
-			side := func(name string, create func() (func(int), func())) histogramSide {
+			side := func(name string, create func() func(n int)) histogramSide {
 				return histogramSide{name: name, goroutines: goroutines, create: create}
 			}
 			peer := side("hdrhistogram-go+mutex", r.mutexPeer)

@@ -31,7 +31,7 @@ func main() {
 }
 
 // run writes one line for each figure. That a target is missed is for main to say.
-func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
+func run(w io.Writer, rounds int, arm time.Duration, only, shop string) (err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -39,6 +39,11 @@ func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 	if rounds < 1 || arm <= 0 {
 		return fmt.Errorf("rounds %d, arm %v: must be positive", rounds, arm)
 	}
+	dir, err := os.MkdirTemp("", "peers") // for programs and their data
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ballast := make([]byte, ballastBytes)
 	defer runtime.KeepAlive(ballast)
 
@@ -59,10 +64,10 @@ func run(w io.Writer, rounds int, arm time.Duration, only, shop string) error {
 		}
 	}
 	part := min(1, arm.Seconds()*10) // of what is not measured by time
-	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, rounds, arm), runReplay(w, match, rounds, arm),
-		runShop(w, match, shop, rounds),
-		runShopBeside(w, match, shop, rounds, arm), runShopMinutes(w, match, shop, rounds, arm),
-		runBackground(w, match, rounds, arm), runGrowth(w, match, rounds, arm), runScaling(w, match, rounds, arm))
+	return errors.Join(runHistograms(w, match, rounds, arm), runSeries(w, match, part), runRuntime(w, match, dir, rounds, arm), runReplay(w, match, rounds, arm),
+		runShop(w, match, dir, shop, rounds),
+		runShopBeside(w, match, dir, shop, rounds, arm), runShopMinutes(w, match, dir, shop, rounds, arm),
+		runBackground(w, match, dir, rounds, arm), runGrowth(w, match, rounds, arm), runScaling(w, match, rounds, arm))
 }
 
 // cpuModel returns what Linux calls the processor, or "unknown".

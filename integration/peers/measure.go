@@ -55,8 +55,8 @@ func compare(f figure, ours, peer *side, rounds int, length time.Duration) (resu
 	}
 	var o, p, d []cost
 	var x []float64
-	arm := func(s *side) func() (cost, error) { return func() (cost, error) { return runArm(f, s, n) } }
-	if err := inTurn(rounds, arm(ours), arm(peer), func(a, b cost) {
+	arm := func(s *side) (cost, error) { return runArm(f, s, n) }
+	if err := inTurn(rounds, ours, peer, arm, func(a, b cost) {
 		o, p = append(o, a), append(p, b)
 		d = append(d, cost{ns: a.ns - b.ns, allocs: a.allocs - b.allocs, bytes: a.bytes - b.bytes})
 		x = append(x, b.ns/a.ns)
@@ -83,22 +83,18 @@ func compare(f figure, ours, peer *side, rounds int, length time.Duration) (resu
 
 // inTurn runs both sides rounds times, ours first in every other round, and has note take what came
 // of each round.
-func inTurn[T any](rounds int, ours, peer func() (T, error), note func(ours, peer T)) error {
+func inTurn[S, T any](rounds int, ours, peer S, run func(S) (T, error), note func(ours, peer T)) error {
+	sides := [2]S{ours, peer}
 	for round := range rounds {
-		var o, p T
-		sides := []func() error{
-			func() (err error) { o, err = ours(); return err },
-			func() (err error) { p, err = peer(); return err },
-		}
-		if round%2 == 1 {
-			slices.Reverse(sides)
-		}
-		for _, run := range sides {
-			if err := run(); err != nil {
+		var came [2]T
+		for turn := range sides {
+			var err error
+			i := (turn + round) % 2
+			if came[i], err = run(sides[i]); err != nil {
 				return err
 			}
 		}
-		note(o, p)
+		note(came[0], came[1])
 	}
 	return nil
 }

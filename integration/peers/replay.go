@@ -87,20 +87,16 @@ type ratio struct{ cpu, wall, perSecond float64 }
 
 // writeRatios writes the ratios by a clock, "cpu" or "wall".
 func writeRatios(w io.Writer, name string, x []ratio, least float64, clock string) error {
-	of := func(value func(ratio) float64, q float64) float64 {
-		all := make([]float64, len(x))
-		for i := range x {
-			all[i] = value(x[i])
-		}
-		return quantile(all, q)
+	var cpu, wall, rates []float64
+	for _, r := range x {
+		cpu, wall, rates = append(cpu, r.cpu), append(wall, r.wall), append(rates, r.perSecond)
 	}
-	wall := func(r ratio) float64 { return r.wall }
 	told := wall
 	if clock == "cpu" {
-		told = func(r ratio) float64 { return r.cpu }
+		told = cpu
 	}
 	_, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f x_wall=%.3f requests_per_second=%.0f rounds=%d clock=%s target=x>=%v holds=%s\n",
-		name, of(told, 0.5), of(told, 0.25), of(told, 0.75), of(wall, 0.5), of(func(r ratio) float64 { return r.perSecond }, 0.5), len(x), clock, least, yes(of(told, 0.5) >= least))
+		name, quantile(told, 0.5), quantile(told, 0.25), quantile(told, 0.75), quantile(wall, 0.5), quantile(rates, 0.5), len(x), clock, least, yes(quantile(told, 0.5) >= least))
 	return err
 }
 
@@ -234,7 +230,8 @@ func (s *service) during(f func() error) (pace, error) {
 // beside compares the pace with recordings to that of as long without.
 func (s *service) beside(rounds int, length time.Duration, recording func() (pace, error)) (x []ratio, err error) {
 	still := func() (pace, error) { return s.during(func() error { time.Sleep(length); return nil }) }
-	err = inTurn(rounds, recording, still, func(with, without pace) {
+	run := func(side func() (pace, error)) (pace, error) { return side() }
+	err = inTurn(rounds, recording, still, run, func(with, without pace) {
 		x = append(x, ratio{with.perCPU / without.perCPU, with.perSecond / without.perSecond, without.perSecond})
 	})
 	return x, err

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -77,15 +76,7 @@ func timesFigure(name, operation string) runtimeFigure {
 const runtimeSlower = 0.02
 
 // runRuntime writes a line for each figure that matches, after that of its control.
-func runRuntime(w io.Writer, match *regexp.Regexp, rounds int, arm time.Duration) (err error) {
-	if !slices.ContainsFunc(runtimeFigures, func(f runtimeFigure) bool { return match.MatchString(f.name) }) {
-		return nil
-	}
-	dir, err := os.MkdirTemp("", "runtime")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+func runRuntime(w io.Writer, match *regexp.Regexp, dir string, rounds int, arm time.Duration) error {
 	for _, f := range runtimeFigures {
 		if !match.MatchString(f.name) {
 			continue
@@ -155,10 +146,8 @@ func interleave(ours, peer []string, rounds int, arm time.Duration) (result, err
 	n := max(some, int(float64(arm)/ns))
 	var o, p []cost
 	var x []float64
-	run := func(program []string) func() (float64, error) {
-		return func() (float64, error) { return runProgram(program, n) }
-	}
-	if err := inTurn(rounds, run(ours), run(peer), func(a, b float64) {
+	run := func(program []string) (float64, error) { return runProgram(program, n) }
+	if err := inTurn(rounds, ours, peer, run, func(a, b float64) {
 		o, p, x = append(o, cost{ns: a}), append(p, cost{ns: b}), append(x, b/a)
 	}); err != nil {
 		return result{}, err

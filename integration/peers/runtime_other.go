@@ -12,7 +12,7 @@ import (
 var runtimeFigures []struct{}
 
 // runBackground has no clock of processor time here.
-func runBackground(io.Writer, *regexp.Regexp, int, time.Duration) error { return nil }
+func runBackground(io.Writer, *regexp.Regexp, string, int, time.Duration) error { return nil }
 
 // runRuntime has no clock of processor time here.
-func runRuntime(io.Writer, *regexp.Regexp, int, time.Duration) error { return nil }
+func runRuntime(io.Writer, *regexp.Regexp, string, int, time.Duration) error { return nil }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // runShop writes what the shop of the demo sells while it is recorded, beside what it sells right
 // before and after. It records of its own accord, 3 s at a time: the first times one after the
 // other, for the reader of its profile.
-func runShop(w io.Writer, match *regexp.Regexp, program string, rounds int) error {
+func runShop(w io.Writer, match *regexp.Regexp, dir, program string, rounds int) error {
 	const name = "replay_recording_shop"
 	if !match.MatchString(name) {
 		return nil
@@ -27,7 +26,7 @@ func runShop(w io.Writer, match *regexp.Regexp, program string, rounds int) erro
 		_, err := fmt.Fprintf(w, "# %s is not measured: -shop must name the program\n", name)
 		return err
 	}
-	x, err := sell(program, min(rounds, hurried))
+	x, err := sell(filepath.Join(dir, "sold"), program, min(rounds, hurried))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -55,15 +54,10 @@ const (
 )
 
 // sell runs the shop until it has been recorded so often, without a plan.
-func sell(program string, recordings int) (x []ratio, err error) {
-	dir, err := os.MkdirTemp("", "shop")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+func sell(data, program string, recordings int) (x []ratio, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
-	shop, err := child.Start(ctx, exec.Command(program, "-plan", "off", "-listen", "127.0.0.1:0", "-data", dir), "viewer")
+	shop, err := child.Start(ctx, exec.Command(program, "-plan", "off", "-listen", "127.0.0.1:0", "-data", data), "viewer")
 	if err != nil {
 		return nil, err
 	}

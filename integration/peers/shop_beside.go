@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +27,7 @@ type shopRun struct{ requests, seconds, cpu, p50, p99, p999 float64 }
 func (r shopRun) rate() float64 { return r.requests / r.seconds }
 
 // runShopBeside writes the two figures.
-func runShopBeside(w io.Writer, match *regexp.Regexp, program string, rounds int, arm time.Duration) (err error) {
+func runShopBeside(w io.Writer, match *regexp.Regexp, dir, program string, rounds int, arm time.Duration) error {
 	if !match.MatchString(shopThroughput) && !match.MatchString(shopP99) {
 		return nil
 	}
@@ -36,19 +35,12 @@ func runShopBeside(w io.Writer, match *regexp.Regexp, program string, rounds int
 		_, err := fmt.Fprintf(w, "# %s and %s are not measured: -shop must name the program\n", shopThroughput, shopP99)
 		return err
 	}
-	dir, err := os.MkdirTemp("", "shop")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	rounds = min(rounds, 9)
 	var throughput, cpu, p99, rates []float64
-	serve := func(side string) func() (shopRun, error) {
-		return func() (shopRun, error) {
-			return serveShop(program, side, filepath.Join(dir, "data"), max(shopArm*arm, 400*time.Millisecond))
-		}
+	serve := func(side string) (shopRun, error) {
+		return serveShop(program, side, filepath.Join(dir, "data"), max(shopArm*arm, 400*time.Millisecond))
 	}
-	if err := inTurn(rounds, serve("otelprof"), serve("sdk"), func(ours, peer shopRun) {
+	if err := inTurn(rounds, "otelprof", "sdk", serve, func(ours, peer shopRun) {
 		throughput = append(throughput, ours.rate()/peer.rate())
 		cpu = append(cpu, peer.cpu/ours.cpu)
 		p99 = append(p99, ours.p99/peer.p99)
@@ -62,7 +54,7 @@ func runShopBeside(w io.Writer, match *regexp.Regexp, program string, rounds int
 		return err
 	}
 	x = quantile(p99, 0.5)
-	_, err = fmt.Fprintf(w, "ratio %s ours/peer=%.3f lo=%.3f hi=%.3f rounds=%d clock=wall target=ours/peer<=1.02 holds=%s\n",
+	_, err := fmt.Fprintf(w, "ratio %s ours/peer=%.3f lo=%.3f hi=%.3f rounds=%d clock=wall target=ours/peer<=1.02 holds=%s\n",
 		shopP99, x, quantile(p99, 0.25), quantile(p99, 0.75), rounds, yes(x <= 1.02))
 	return err
 }
@@ -103,7 +95,7 @@ func lengths(arm time.Duration) (ten, minute, half time.Duration) {
 
 // runShopMinutes writes which part of the requests for each second of processor time is left where
 // the shop runs for a minute, and for ten, from its start on.
-func runShopMinutes(w io.Writer, match *regexp.Regexp, program string, rounds int, arm time.Duration) (err error) {
+func runShopMinutes(w io.Writer, match *regexp.Regexp, dir, program string, rounds int, arm time.Duration) error {
 	ten, minute, _ := lengths(arm)
 	for _, f := range []struct {
 		name   string
@@ -114,18 +106,11 @@ func runShopMinutes(w io.Writer, match *regexp.Regexp, program string, rounds in
 		if program == "" || !match.MatchString(f.name) { // runShopBeside has said that it is missing
 			continue
 		}
-		dir, err := os.MkdirTemp("", "shop")
-		if err != nil {
-			return err
-		}
-		serve := func(side string) func() (shopRun, error) {
-			return func() (shopRun, error) {
-				return serveShop(program, side, filepath.Join(dir, "data"), f.length, "-warm", "0s")
-			}
+		serve := func(side string) (shopRun, error) {
+			return serveShop(program, side, filepath.Join(dir, "data"), f.length, "-warm", "0s")
 		}
 		var x []float64
-		err = inTurn(f.rounds, serve("otelprof"), serve("sdk"), func(ours, peer shopRun) { x = append(x, peer.cpu/ours.cpu) })
-		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+		if err := inTurn(f.rounds, "otelprof", "sdk", serve, func(ours, peer shopRun) { x = append(x, peer.cpu/ours.cpu) }); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(w, "ratio %s x=%.3f x_lo=%.3f x_hi=%.3f rounds=%d seconds=%.0f clock=cpu target=x>=%g holds=%s\n",
