@@ -27,9 +27,11 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/otelprof/otelprof/integration/internal/command"
 	"github.com/otelprof/otelprof/internal/replay"
@@ -90,23 +92,19 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 
 // answers asks all programs, on all processors, without a rule.
 func answers(ctx context.Context, corpus []program, rule string) ([]cell, error) {
-	found, errs := make([][]cell, len(corpus)), make([]error, len(corpus))
-	var all sync.WaitGroup
-	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range corpus {
-		all.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			found[i], errs[i] = corpus[i].ask(ctx, rule)
+	found := make([][]cell, len(corpus))
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range corpus {
+		all.Go(func() (err error) {
+			if found[i], err = p.ask(ctx, rule); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+			return nil
 		})
 	}
-	all.Wait()
-	var cells []cell
-	for i := range corpus {
-		if errs[i] != nil {
-			return nil, fmt.Errorf("%s: %w", corpus[i].name, errs[i])
-		}
-		cells = append(cells, found[i]...)
+	if err := all.Wait(); err != nil {
+		return nil, err
 	}
-	return cells, nil
+	return slices.Concat(found...), nil
 }
