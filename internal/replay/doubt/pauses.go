@@ -433,5 +433,6 @@ func eachFew(legs []leg, x pausing) bool {
 		}
 		n, known = 0, true
 	}
+	slices.Sort(counts) // nearly all are the same, so that the middle one is
 	return constant(counts, regular) && counts[len(counts)/2] > 1
 }
