@@ -75,7 +75,7 @@ func Excluding(r *trace.Recording) map[int32]int32 {
 		rec: r, regions: n, open: make([]int, n), never: make([]bool, n), met: make([]bool, n*n), in: make([]occupation, r.Count),
 		total: make([]occupied, n), locks: make([]int, r.Count), holds: slices.Repeat([]bool{true}, n),
 	}
-	owner := make([]int32, len(r.Spans))
+	owner := slices.Repeat([]int32{trace.None}, len(r.Spans))
 	for e := range r.All() {
 		x.event(e, owner)
 	}
@@ -93,7 +93,8 @@ func Excluding(r *trace.Recording) map[int32]int32 {
 const mostExcluders = 256
 
 // event follows what goroutines run, which spans they have, and which locks. A span is open on the
-// goroutine that began it, owner, until it ends, on any goroutine. Read locks exclude nothing.
+// goroutine that began it, owner, until it ends, on any goroutine. One that began where the
+// recording has nothing of it has none: no lock could be around it. Read locks exclude nothing.
 func (x *excluders) event(e *trace.Event, owner []int32) {
 	g := &x.in[e.G]
 	if runs, known := e.Runs(); known {
@@ -106,7 +107,9 @@ func (x *excluders) event(e *trace.Event, owner []int32) {
 	case trace.EvClose:
 		region := x.rec.Spans[e.Ref].Region
 		x.never[region] = x.never[region] || owner[e.Ref] != e.G
-		x.leave(owner[e.Ref], region, e.At, false)
+		if owner[e.Ref] >= 0 {
+			x.leave(owner[e.Ref], region, e.At, false)
+		}
 	case trace.EvOperate:
 		switch e.What {
 		case mark.Lock, mark.WriteLock:
