@@ -124,8 +124,8 @@ func (d *deliveries) served() bool {
 // Receives that are heads already, as of connections, are not judged.
 func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 	sent = model.Nowhere(len(p.Segments))
-	opened := make([]int32, len(p.Rec.Spans)) // by span: the list
-	waits := make([]int32, p.Tokens)          // by token: the same
+	opened := slices.Repeat([]int32{trace.None}, len(p.Rec.Spans)) // by span: the list
+	waits := slices.Repeat([]int32{trace.None}, int(p.Tokens))     // by token: the same
 	for at, o := range p.All() {
 		switch o.Kind {
 		case model.OpWait:
