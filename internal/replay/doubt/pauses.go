@@ -40,6 +40,12 @@ type pausing struct {
 	called bool  // a goroutine that a timer started ended it
 }
 
+// A pause is an op that is one.
+type pause struct {
+	pausing
+	region int32 // of the innermost span that is open, none for no span
+}
+
 // A leg is part of what a goroutine does: from one visit of a progress point to the next, or one
 // span.
 type leg struct {
@@ -51,10 +57,10 @@ type leg struct {
 // A pauser finds pauses.
 type pauser struct {
 	p    *model.Program
-	of   []int32             // places in the program, by site
-	all  []map[int32]pausing // by list: the ops that are pauses; nil for none
-	body []map[pausing]bool  // by region: the kinds that all of its spans have as often
-	own  []map[pausing]int   // by list: its pauses that are not the body of a span; nil for none
+	of   []int32            // places in the program, by site
+	all  []map[int32]pause  // by list: the ops that are pauses; nil for none
+	body []map[pausing]bool // by region: the kinds that all of its spans have as often
+	own  []map[pausing]int  // by list: its pauses that are not the body of a span; nil for none
 }
 
 // Pauses returns, by progress point, by how much longer that time between visits is than without
@@ -65,7 +71,7 @@ func Pauses(p *model.Program) map[string]Delay {
 	if !mayPause(p) {
 		return nil
 	}
-	u := pauser{p: p, of: cond.UsedAt(p), all: make([]map[int32]pausing, len(p.Lists)), own: make([]map[pausing]int, len(p.Lists))}
+	u := pauser{p: p, of: cond.UsedAt(p), all: make([]map[int32]pause, len(p.Lists)), own: make([]map[pausing]int, len(p.Lists))}
 	inSpans := make([]pausings, len(p.Rec.Regions))
 	// Pauses first, then which of them are the body of a span, then what is left for each list: a
 	// leg takes on the pauses of the goroutines that it starts.
@@ -174,9 +180,9 @@ func serves(p *model.Program, l *model.List) bool {
 // pausesOf finds the pauses of a list, and adds those in its spans. Select statements that are
 // decided anew have none, and neither has what comes behind a timer that ended one of them, since
 // the replay has it as often as is due. Spans that end on another goroutine have none.
-func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
+func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pause {
 	p := u.p
-	var all map[int32]pausing
+	var all map[int32]pause
 	type opened struct {
 		span   int32
 		pauses map[pausing]int
@@ -212,15 +218,15 @@ func (u *pauser) pausesOf(l *model.List, inSpans []pausings) map[int32]pausing {
 		if !o.Pauses() || decided {
 			continue
 		}
-		// A pause is of the innermost span that is open.
-		x := pausing{u.of[o.Site], o.Called}
+		x := pause{pausing{u.of[o.Site], o.Called}, trace.None}
+		if n := len(open); n > 0 {
+			x.region = p.Rec.Spans[open[n-1].span].Region
+			open[n-1].pauses = more(open[n-1].pauses, x.pausing, 1)
+		}
 		if all == nil {
-			all = map[int32]pausing{}
+			all = map[int32]pause{}
 		}
 		all[int32(k)] = x
-		if len(open) > 0 {
-			open[len(open)-1].pauses = more(open[len(open)-1].pauses, x, 1)
-		}
 	}
 	return all
 }
@@ -279,25 +285,11 @@ func settled(n int, legs []leg, x pausing) bool {
 // walk goes through the ops of a list, and reports which are pauses that are not the body of the
 // innermost span that is open.
 func (u *pauser) walk(list int32, f func(o *model.Op, x pausing, paused bool)) {
-	ops, mine, ends := u.p.Lists[list].Ops, u.all[list], u.p.Lists[list].Closes()
-	var open []int32
+	ops, mine := u.p.Lists[list].Ops, u.all[list]
 	for k := range ops {
-		o := &ops[k]
 		u.p.Rec.RestsAt(k + 1)
-		switch o.Kind {
-		case model.OpOpen:
-			if ends[o.Arg] {
-				open = append(open, o.Arg)
-			}
-		case model.OpClose:
-			open = slices.DeleteFunc(open, func(s int32) bool { return s == o.Arg })
-		}
-		var x pausing
-		var ok bool
-		if len(mine) > 0 {
-			x, ok = mine[int32(k)]
-		}
-		f(o, x, ok && (len(open) == 0 || !u.body[u.p.Rec.Spans[open[len(open)-1]].Region][x]))
+		x, ok := mine[int32(k)]
+		f(&ops[k], x.pausing, ok && (x.region < 0 || !u.body[x.region][x.pausing]))
 	}
 }
 
@@ -338,7 +330,7 @@ func (u *pauser) legs(all [][]leg, list int32, ends func(*model.Op) int32) {
 			if l := &u.p.Lists[list]; !ok && l.Born {
 				from, ok = beginning{at: l.Created}, true
 			}
-			if ok && from.at >= 0 {
+			if ok {
 				all[to] = append(all[to], leg{list, from.at, o.At, since(from.pauses, so)})
 			}
 			begun[to], shared = beginning{o.At, so}, true
