@@ -212,20 +212,18 @@ func Worked(ops []model.Op) bool {
 // it serves others, too. It is the one of which a round takes as many elements as it gives answers.
 func (x *batcher) takes(p *model.Program) bool {
 	ops := p.Lists[x.list].Ops
-	between := func(i int) (from, to int) {
-		before := x.rounds[i-1].answers
-		return int(before[len(before)-1].Waker.Op) + 1, int(x.rounds[i].answers[0].Waker.Op)
-	}
-	as := map[int32]int{} // rounds with as many elements as answers, by channel
+	received := make([]map[int32][]int, len(x.rounds)) // ops, by round and channel
+	as := map[int32]int{}                              // rounds with as many elements as answers, by channel
 	for i := 1; i < len(x.rounds); i++ {
-		taken := map[int32]int{}
-		for from, to := between(i); from < to; from++ {
-			if ops[from].Kind == model.OpReceive {
-				taken[ops[from].Arg]++
+		before, now := x.rounds[i-1].answers, x.rounds[i].answers
+		received[i] = map[int32][]int{}
+		for k := int(before[len(before)-1].Waker.Op) + 1; k < int(now[0].Waker.Op); k++ {
+			if ops[k].Kind == model.OpReceive {
+				received[i][ops[k].Arg] = append(received[i][ops[k].Arg], k)
 			}
 		}
-		for channel, n := range taken {
-			if n == len(x.rounds[i].answers) {
+		for channel, all := range received[i] {
+			if len(all) == len(now) {
 				as[channel]++
 			}
 		}
@@ -243,11 +241,7 @@ func (x *batcher) takes(p *model.Program) bool {
 		return true
 	}
 	for i := 1; i < len(x.rounds); i++ {
-		for from, to := between(i); from < to; from++ {
-			if o := &ops[from]; o.Kind == model.OpReceive && o.Arg == x.channel {
-				x.taken[i] = append(x.taken[i], from)
-			}
-		}
+		x.taken[i] = received[i][x.channel]
 		if n := len(x.taken[i]); n > 0 {
 			x.rounds[i].start = ops[x.taken[i][n-1]].At
 			if first := x.taken[i][0]; ops[first].Site != 0 { // it had to wait

@@ -54,17 +54,14 @@ func refills(c *condition) replacement {
 		object := b.NewObject(s.ObjectInfo)
 		// A use is before the lock is taken to go on: it may wait, or be sent to load.
 		for _, u := range s.consumers {
-			e := edits.Of(u.list)
-			skip(b, e, u, u.first, u.lock)
-			e.before[u.lock] = append(e.before[u.lock], waiting(b, u, model.OpUse, object))
+			edits.instead(b, u, model.OpUse, object)
 		}
 		for _, x := range s.loads {
 			e := edits.Of(x.told.list)
 			ops := b.P.Lists[x.told.list].Ops
 			// Between use and fill a list is in the middle of a load, and must not begin anew.
 			if x.found != nil {
-				skip(b, e, x.found, x.found.first, x.found.lock)
-				e.before[x.found.lock] = append(e.before[x.found.lock], waiting(b, x.found, model.OpUse, object))
+				edits.instead(b, x.found, model.OpUse, object)
 				holdOn(b, x.told.list, x.found.lock, x.told.lock-1)
 			}
 			e.before[x.told.lock] = append(e.before[x.told.lock], model.Op{Kind: model.OpFill, Arg: object, At: x.told.at, Late: -1, Set: ops[x.told.lock].Set})

@@ -104,7 +104,7 @@ type condition struct {
 
 // Conditions puts in place of the waits for condition variables what decides anew, as far as a rule
 // is known for them. It changes the lists of b.P and marks tokens as dead that are not waited for
-// any more. It reads all lists once for each condition variable.
+// any more. It reads the lists that take a variable's lock once for each variable.
 func Conditions(b *model.Builder) {
 	// Rules only note what changes: the sections hold indices of the lists as they were read.
 	edits := Edits{}
@@ -357,6 +357,15 @@ func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 			e.drop[k] = true
 		}
 	}
+}
+
+// instead has a goroutine wait by an op on an object where it looked and waited in a section: before
+// it takes the lock to go on. It returns the list's edit.
+func (edits Edits) instead(b *model.Builder, s *section, kind model.OpKind, object int32) *Edit {
+	e := edits.Of(s.list)
+	skip(b, e, s, s.first, s.lock)
+	e.before[s.lock] = append(e.before[s.lock], waiting(b, s, kind, object))
+	return e
 }
 
 // waiting returns an op in place of the wait of a section, if it had one: with its lag behind the

@@ -2,7 +2,6 @@ package cond
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -33,7 +32,7 @@ import (
 // came to Wait leave no trace of it: gatherUnseen adds them. Answers by channels are in quorum.go;
 // Gather calls that rule, so that without fork_join there is neither.
 func Gather(p *model.Program) {
-	wakers, joins := p.Wakers(), trace.BySite(p.Rec.Sites, isJoin)
+	wakers, joins := p.Wakers(), trace.BySite(p.Rec.Sites, trace.Site.Joins)
 	var found []inquiry
 	for l := range p.Lists {
 		var started []int32 // since the last such wait
@@ -91,9 +90,3 @@ func Gather(p *model.Program) {
 // return from deferred calls, and the wake-up itself. Longer work behind it is not part of what is
 // waited for; were the constant larger, the replay would wait for that work, too.
 const lastSteps = 100_000
-
-// isJoin reports whether goroutines wait for a WaitGroup at a site. The runtime's semaphore is
-// above Wait in the stack (runtime_SemacquireWaitGroup), so that a few frames are looked at.
-func isJoin(s trace.Site) bool {
-	return slices.ContainsFunc(s.Frames[:min(4, len(s.Frames))], func(f trace.Frame) bool { return strings.HasPrefix(f.Func, "sync.(*WaitGroup).Wait") })
-}

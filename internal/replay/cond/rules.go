@@ -161,9 +161,7 @@ func counts(c *condition) replacement {
 func (c *condition) count(b *model.Builder, edits Edits, atFirst int) {
 	object := b.NewObject(model.ObjectInfo{Kind: model.ObjectChan, Capacity: math.MaxInt32, Count: int32(atFirst)})
 	for _, s := range c.passes {
-		e := edits.Of(s.list)
-		skip(b, e, s, s.first, s.lock)
-		e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpReceive, object))
+		edits.instead(b, s, model.OpReceive, object)
 	}
 	for _, s := range c.signals {
 		e := edits.Of(s.section.list)
@@ -299,8 +297,7 @@ const mostNews = 1 << 20
 
 // latest is the rule of news: one that goes on has seen all that there is, and waits for the next
 // (publish and subscribe, a watched version, a configuration). A subscriber that was busy for three
-// issues goes on at once, and has missed two. The state is one bit for each goroutine: nothing
-// since.
+// issues goes on at once, and has missed two. The state is how many issues each goroutine has seen.
 //
 // The first visit of a goroutine has no earlier one, and is not held against the rule: it takes
 // leastSections later ones, which goroutines that come once do not have. The replay has a channel
@@ -308,21 +305,19 @@ const mostNews = 1 << 20
 // so that a goroutine that fell behind goes on once. The signaller never waits (Tries). It adds as
 // many ops as signals times goroutines, mostNews at most: where there are more, there is no rule.
 func latest(c *condition) replacement {
-	seen := map[int32]bool{} // nothing since
+	signals, seen := 0, map[int32]int{} // so far, and by list: how many it has seen
 	var f Fit
 	for _, m := range c.moments() {
 		if m.what == someoneSignals {
-			for l := range seen {
-				seen[l] = false
-			}
+			signals++
 			continue
 		}
 		// Comes or goes on: it must wait if all is old.
-		if old, known := seen[m.pass.list]; known {
-			f.hold(m, !old)
+		if n, known := seen[m.pass.list]; known {
+			f.hold(m, n < signals)
 		}
 		if m.what == someoneGoesOn {
-			seen[m.pass.list] = true
+			seen[m.pass.list] = signals
 		}
 	}
 	if f.cases() < leastSections || !f.good() || len(seen)*len(c.signals) > mostNews {
@@ -338,9 +333,7 @@ func latest(c *condition) replacement {
 				objects[s.list] = object
 				order = append(order, object)
 			}
-			e := edits.Of(s.list)
-			skip(b, e, s, s.first, s.lock)
-			e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpReceive, object))
+			edits.instead(b, s, model.OpReceive, object)
 		}
 		for _, s := range c.signals {
 			e := edits.Of(s.section.list)
@@ -366,6 +359,7 @@ func latest(c *condition) replacement {
 func meets(c *condition) replacement {
 	rounds, waited := map[int]int{}, 0
 	there, total := 0, 0
+	first := 0 // how many came in the first round, which the window has the end of
 	for _, m := range c.moments() {
 		switch m.what {
 		case someoneComes:
@@ -374,6 +368,9 @@ func meets(c *condition) replacement {
 				waited++
 			}
 		case someoneSignals:
+			if total == 0 {
+				first = there
+			}
 			rounds[there]++
 			total++
 			there = 0
@@ -390,7 +387,8 @@ func meets(c *condition) replacement {
 		return nil
 	}
 	return func(b *model.Builder, edits Edits) {
-		object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBarrier, Capacity: int32(size), Count: int32(metAtFirst(c, size))})
+		// Those missing in the first round were there before.
+		object := b.NewObject(model.ObjectInfo{Kind: model.ObjectBarrier, Capacity: int32(size), Count: int32(max(0, size-first))})
 		for _, s := range c.passes {
 			e := edits.Of(s.list)
 			// The last one meets the others once it has given the lock back: met there, it would
@@ -404,21 +402,6 @@ func meets(c *condition) replacement {
 			e.After[at] = append(e.After[at], waiting(b, s, model.OpMeet, object))
 		}
 	}
-}
-
-// metAtFirst returns how many were there when the window began: the number missing in the first
-// round.
-func metAtFirst(c *condition, size int) int {
-	there := 0
-	for _, m := range c.moments() {
-		if m.what == someoneSignals {
-			break
-		}
-		if m.what == someoneComes {
-			there++
-		}
-	}
-	return max(0, size-there)
 }
 
 // doneForAll recognizes what is done once for all (single flight): others wait while one does it,

@@ -69,16 +69,14 @@ func sequence(c *condition) replacement {
 				holdOn(b, list, x.op, len(b.P.Lists[list].Ops)-1)
 			}
 			for _, x := range tickets {
-				e := edits.Of(x.list)
+				s := x.pass
+				e := edits.instead(b, s, model.OpTurn, object)
 				if x.op < 0 {
 					// Taken before the window. They go on in this order, and so they were taken.
 					b.P.Objects[object].Tickets = append(b.P.Objects[object].Tickets, model.AtFirst(x.list))
 				} else {
 					take(e, x.op, x)
 				}
-				s := x.pass
-				skip(b, e, s, s.first, s.lock)
-				e.before[s.lock] = append(e.before[s.lock], waiting(b, s, model.OpTurn, object))
 				signal, ok := done[s]
 				if !ok { // it waits when the window ends
 					holdOn(b, x.list, max(0, x.op), len(b.P.Lists[x.list].Ops)-1)
@@ -193,10 +191,7 @@ func (c *condition) last(key Anchor, tickets []ticket) map[int32]ticket {
 func (c *condition) inSequence(tickets []ticket, done map[*section]int) bool {
 	ordered := 0
 	var f Fit
-	for i := range tickets {
-		if i == 0 {
-			continue
-		}
+	for i := 1; i < len(tickets); i++ {
 		// Two neighbors suffice: if each is behind the one before it, all are in order.
 		before, s := &tickets[i-1], tickets[i].pass
 		if before.at <= tickets[i].at {
