@@ -61,13 +61,7 @@ func (t *Traces) pairs() map[int32]int32 {
 	}
 	pairs := map[int32]int32{}
 	for release, of := range counts {
-		best := int32(-1)
-		for acquire, n := range of {
-			if best < 0 || n > of[best] || n == of[best] && acquire < best {
-				best = acquire
-			}
-		}
-		pairs[release] = best
+		pairs[release], _, _ = usual(of)
 	}
 	return pairs
 }

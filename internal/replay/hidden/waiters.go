@@ -33,7 +33,7 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
 	for _, i := range p.Meetings {
 		// The send is marked right before the event by which it woke the goroutine.
 		wait, wake := &t.actions[t.meetings[i].wait], &t.actions[t.meetings[i].wake]
-		sent := t.operationBefore(wake.g, wake.from)
+		sent := t.operationBeside(wake.g, wake.from, -1)
 		if sent < 0 || t.rec.Events[sent].What != mark.Send {
 			return nil, false
 		}
@@ -44,13 +44,13 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
 		// Of the wait there are the beginnings before it, of each case of a select statement, such
 		// as for the end of a context, and the receive behind it.
 		operations = append(operations, sent)
-		for k := t.operationBefore(wait.g, wait.from); k >= 0 && isCase(t.rec.Events[k].What); k = t.operationBefore(wait.g, k) {
+		for k := t.operationBeside(wait.g, wait.from, -1); k >= 0 && isCase(t.rec.Events[k].What); k = t.operationBeside(wait.g, k, -1) {
 			operations = append(operations, k)
 		}
 		if wait.to < 0 {
 			continue
 		}
-		if k := t.operationBehind(wait.g, wait.to); k >= 0 && t.rec.Events[k].Ref == channel {
+		if k := t.operationBeside(wait.g, wait.to, 1); k >= 0 && t.rec.Events[k].Ref == channel {
 			operations = append(operations, k)
 		}
 	}
@@ -68,24 +68,11 @@ func isCase(what mark.Op) bool {
 // left as it is; more only take time.
 const nearby = 64
 
-// operationBefore returns the event of a goroutine that is the last one before another event, -1 if
-// that is no operation, or not nearby.
-func (t *Traces) operationBefore(g, event int32) int32 {
-	for k := event - 1; k >= max(0, event-nearby); k-- {
-		if e := &t.rec.Events[k]; e.G == g {
-			if e.Kind == trace.EvOperate {
-				return k
-			}
-			return -1
-		}
-	}
-	return -1
-}
-
-// operationBehind returns the event of a goroutine that is the first one behind another event, -1
-// if that is no operation, or not nearby.
-func (t *Traces) operationBehind(g, event int32) int32 {
-	for k := event + 1; k < min(int32(len(t.rec.Events)), event+nearby); k++ {
+// operationBeside returns the event of a goroutine that is the first one behind another event, or
+// with step -1 the last one before it; -1 if that is no operation, or not nearby.
+func (t *Traces) operationBeside(g, event, step int32) int32 {
+	first, end := max(0, event-nearby), min(int32(len(t.rec.Events)), event+nearby)
+	for k := event + step; first <= k && k < end; k += step {
 		if e := &t.rec.Events[k]; e.G == g {
 			if e.Kind == trace.EvOperate {
 				return k

@@ -92,22 +92,21 @@ func attribute(p *model.Program) {
 // in, in [0, 1]. The kind is widened until there are leastSamples: ops of these regions and this
 // creation, of these regions, all ops. Matches are by function and site.
 func parts(p *model.Program, matches [][]bool) []func(kindOf) float64 {
-	all := map[kindOf]int{}
-	for _, s := range p.Samples {
-		all[kindOf{s.Set, p.Lists[s.G].Site}]++
-		all[kindOf{s.Set, -1}]++
-		all[everything]++
-	}
-	parts := make([]func(kindOf) float64, len(matches))
-	for i, match := range matches {
-		its := map[kindOf]int{}
+	count := func(of func(site int32) bool) map[kindOf]int {
+		n := map[kindOf]int{}
 		for _, s := range p.Samples {
-			if match[s.Site] {
-				its[kindOf{s.Set, p.Lists[s.G].Site}]++
-				its[kindOf{s.Set, -1}]++
-				its[everything]++
+			if of(s.Site) {
+				n[kindOf{s.Set, p.Lists[s.G].Site}]++
+				n[kindOf{s.Set, -1}]++
+				n[everything]++
 			}
 		}
+		return n
+	}
+	all := count(func(int32) bool { return true })
+	parts := make([]func(kindOf) float64, len(matches))
+	for i, match := range matches {
+		its := count(func(site int32) bool { return match[site] })
 		parts[i] = func(k kindOf) float64 {
 			for _, k := range []kindOf{k, {k.set, -1}} {
 				if all[k] >= leastSamples {

@@ -177,9 +177,8 @@ func tolerance(interval int64) int64 { return min(interval/2, cond.MostLate) }
 // before and behind a wait. It goes through all lists twice. The result is in the order of time.
 func passages(p *model.Program, waits []model.Place) []passage {
 	is := map[model.Place]bool{}
-	lists := map[int32]bool{}
 	for _, at := range waits {
-		is[at], lists[at.List] = true, true
+		is[at] = true
 	}
 	sends := p.SentTo()
 	around := map[[2]cond.Anchor]bool{}
