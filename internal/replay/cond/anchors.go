@@ -16,10 +16,10 @@ import (
 // two sends to one channel in one span, cannot be distinguished.
 type Anchor struct {
 	Kind model.OpKind
-	// Arg is the object, of OpClose the region, of OpVisit the progress point; 0 where Site counts.
+	// Arg is the object, of spans the region, of OpVisit the progress point; 0 where Site counts.
 	Arg int32
-	// Site is where a goroutine waits, as an index of Rec.Sites, for waits alone: which token ends
-	// a wait differs each time.
+	// Site is where a goroutine waits, or where one that is started begins, as an index of
+	// Rec.Sites, for these alone: which token ends a wait differs each time.
 	Site int32
 	// Set is the regions that are open, as an index of Program.Sets: the same code within another
 	// span is another landmark.
@@ -28,21 +28,29 @@ type Anchor struct {
 
 // AnchorOf returns what kind of op that is, false if lists do not begin anew behind it.
 func AnchorOf(p *model.Program, o *model.Op) (Anchor, bool) {
-	a := Anchor{Kind: o.Kind, Set: o.Set}
 	switch o.Kind {
-	case model.OpClose:
-		a.Arg = p.Rec.Spans[o.Arg].Region
-	case model.OpWait, model.OpOut, model.OpDue, model.OpGather:
-		a.Site = o.Site
 	// Computing is cut into ops by what happens around it, a wake-up depends on whether another
 	// goroutine waits, a started goroutine and a select statement have numbers of their own, and
 	// behind OpOpen a span is open.
 	case model.OpRun, model.OpWake, model.OpSpawn, model.OpOpen, model.OpChoose, model.OpOffer:
-		return a, false
-	default:
-		a.Arg = o.Arg
+		return Anchor{}, false
 	}
+	a := WithinAny(p, o)
+	a.Set = o.Set
 	return a, true
+}
+
+// WithinAny returns what kind of op that is, whichever regions are open.
+func WithinAny(p *model.Program, o *model.Op) Anchor {
+	switch o.Kind {
+	case model.OpOpen, model.OpClose:
+		return Anchor{Kind: o.Kind, Arg: p.Rec.Spans[o.Arg].Region}
+	case model.OpSpawn:
+		return Anchor{Kind: o.Kind, Site: p.Lists[o.Arg].Site}
+	case model.OpWait, model.OpOut, model.OpDue, model.OpGather:
+		return Anchor{Kind: o.Kind, Site: o.Site}
+	}
+	return Anchor{Kind: o.Kind, Arg: o.Arg}
 }
 
 // UsedAt numbers the places in the program that sites are about: the same for all ways there, by

@@ -254,16 +254,12 @@ func (c *condition) read(p *model.Program, list, lock int32) {
 				c.others[o.Arg] = append(c.others[o.Arg], signaling{k, now})
 			}
 		}
-		// As AnchorOf, but within any span: goroutines of several kinds use one variable, and what
-		// they did before distinguishes the kinds.
+		// Goroutines of several kinds use one variable, and what they did before distinguishes the
+		// kinds.
 		switch o.Kind {
 		case model.OpRun, model.OpWake, model.OpSpawn, model.OpSignal, model.OpAwait:
-		case model.OpOpen, model.OpClose:
-			before = Anchor{Kind: o.Kind, Arg: p.Rec.Spans[o.Arg].Region}
-		case model.OpWait, model.OpOut:
-			before = Anchor{Kind: o.Kind, Site: o.Site}
 		default:
-			before = Anchor{Kind: o.Kind, Arg: o.Arg}
+			before = WithinAny(p, o)
 		}
 	}
 }
@@ -359,7 +355,7 @@ func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 	}
 }
 
-// instead has a goroutine wait by an op on an object where it looked and waited in a section: before
+// instead has a goroutine wait by an op on an object where it looked and waited in a section, before
 // it takes the lock to go on. It returns the list's edit.
 func (edits Edits) instead(b *model.Builder, s *section, kind model.OpKind, object int32) *Edit {
 	e := edits.Of(s.list)

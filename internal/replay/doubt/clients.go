@@ -214,15 +214,16 @@ func (t *Traffic) Clients() (thinking int, waits []int64) {
 	}
 	// Each number is held against the best of all smaller ones, and against the next one.
 	least, _ := vary(0)
+	now, middle := vary(1)
 	for thinking = 1; thinking < min(mostClients, len(t.Requests)/4); thinking++ {
-		now, middle := vary(thinking)
-		if next, _ := vary(thinking + 1); now < sharper*min(least, next) && now < alikeWaits*middle {
+		next, later := vary(thinking + 1)
+		if now < sharper*min(least, next) && now < alikeWaits*middle {
 			for k := range min(len(t.Answers), len(t.Requests)-thinking) {
 				waits = append(waits, t.Requests[k+thinking].Came-t.Answers[k].At)
 			}
 			return thinking, waits
 		}
-		least = min(least, now)
+		least, now, middle = min(least, now), next, later
 	}
 	return 0, nil
 }

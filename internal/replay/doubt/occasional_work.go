@@ -276,10 +276,10 @@ func (v *surveyor) between(work *Occasional, pieces []piece) {
 func (v *surveyor) delimits(work *Occasional, o *model.Op) (cond.Anchor, bool) {
 	switch o.Kind {
 	case model.OpVisit:
-		return cond.Anchor{Kind: model.OpVisit, Arg: o.Arg}, true
+		return cond.WithinAny(v.p, o), true
 	case model.OpClose:
 		s := &v.p.Rec.Spans[o.Arg]
-		return cond.Anchor{Kind: model.OpClose, Arg: s.Region}, s.Region != work.Region && s.Parent < 0
+		return cond.WithinAny(v.p, o), s.Region != work.Region && s.Parent < 0
 	}
 	return cond.Anchor{}, false
 }

@@ -322,21 +322,13 @@ func (w *Occasional) band(near, far int64, sums []float64, owners map[int32]*own
 // together: as where a value is good for a number of uses. Beginnings and ends of spans of each
 // region, and visits, are tried in order, if they are more than twice as many as the occasions.
 func counted(p *model.Program, w *Occasional) bool {
-	type kind struct {
-		kind model.OpKind
-		arg  int32
-	}
-	all := map[kind][]int64{}
-	var order []kind
+	all := map[cond.Anchor][]int64{}
+	var order []cond.Anchor
 	for _, o := range p.All() {
-		x := kind{o.Kind, o.Arg}
-		switch o.Kind {
-		case model.OpOpen, model.OpClose:
-			x.arg = p.Rec.Spans[o.Arg].Region
-		case model.OpVisit:
-		default:
+		if o.Kind != model.OpOpen && o.Kind != model.OpClose && o.Kind != model.OpVisit {
 			continue
 		}
+		x := cond.WithinAny(p, o)
 		if all[x] == nil {
 			order = append(order, x)
 		}

@@ -222,8 +222,7 @@ func passages(p *model.Program, waits []model.Place) []passage {
 }
 
 // landmark returns what an op is that is done each time in a piece of code, whether it waits or
-// not; false for what may be there or not. Arguments that are new each time, as spans and
-// goroutines are, count by their regions and sites.
+// not; false for what may be there or not.
 func landmark(p *model.Program, o *model.Op, sends map[int32]bool) (cond.Anchor, bool) {
 	switch o.Kind {
 	case model.OpRun, model.OpWake, model.OpChoose, model.OpWrite:
@@ -232,14 +231,8 @@ func landmark(p *model.Program, o *model.Op, sends map[int32]bool) (cond.Anchor,
 		if !sends[o.Arg] { // of a timer
 			return cond.Anchor{}, false
 		}
-	case model.OpOpen, model.OpClose:
-		return cond.Anchor{Kind: o.Kind, Arg: p.Rec.Spans[o.Arg].Region}, true
-	case model.OpSpawn:
-		return cond.Anchor{Kind: o.Kind, Site: p.Lists[o.Arg].Site}, true
-	case model.OpWait, model.OpOut:
-		return cond.Anchor{Kind: o.Kind, Site: o.Site}, true
 	}
-	return cond.Anchor{Kind: o.Kind, Arg: o.Arg}, true
+	return cond.WithinAny(p, o), true
 }
 
 // explains reports whether waits are over when the limiter would have them be, by less than what
