@@ -162,52 +162,36 @@ func (w *wiring) before(a *transfer, f func(write int32) bool) {
 // (hidden.Fairness), or before most of them and not by chance, the one with the smallest mean
 // lag is its peer.
 func (w *wiring) apart() {
-	type pair struct {
-		reader listener
-		writer int32
-	}
-	type tally struct {
-		n   int
-		lag int64
-	}
-	all, pairs := map[listener][]int32{}, map[pair]tally{} // all are the waits of a reader
+	all := map[listener][]int32{} // the waits of a reader
 	var readers []listener
-	of := map[listener][]int32{} // the writers before a reader's waits
 	for i := range w.arrivals {
-		a := &w.arrivals[i]
-		reader := listener{a.List, w.kinds[i]}
+		reader := listener{w.arrivals[i].List, w.kinds[i]}
 		if len(all[reader]) == 0 {
 			readers = append(readers, reader)
 		}
 		all[reader] = append(all[reader], int32(i))
-		var counted []int32 // the writers of this arrival
-		w.before(a, func(n int32) bool {
-			x := pair{reader, w.writes[n].List}
-			t, known := pairs[x]
-			if !known {
-				of[reader] = append(of[reader], x.writer)
-			}
-			// A message may take several writes. The latest of them is the lag.
-			if !slices.Contains(counted, x.writer) {
-				pairs[x] = tally{t.n + 1, t.lag + a.at - w.writes[n].at}
-				counted = append(counted, x.writer)
-			}
-			return true
-		})
 	}
 	peers := map[listener]int32{}
 	for _, r := range readers {
-		elsewhere := sync.OnceValue(func() map[int32][]int64 { return w.lags(all[r], w.writers, otherTimes...) })
-		best, least := int32(trace.None), tally{}
-		for _, by := range of[r] {
-			t := pairs[pair{r, by}]
+		// A message may take several writes. The latest of them is the lag.
+		lags, writers := w.lags(all[r], w.writers, 0)
+		elsewhere := sync.OnceValue(func() map[int32][]int64 {
+			lags, _ := w.lags(all[r], w.writers, otherTimes...)
+			return lags
+		})
+		best, fewest, least := int32(trace.None), int64(0), int64(0)
+		for _, by := range writers {
+			n, lag := int64(len(lags[by])), int64(0)
+			for _, d := range lags[by] {
+				lag += d
+			}
 			// Means are compared by cross-multiplication, in whole ns.
-			if best >= 0 && t.lag*int64(least.n) >= least.lag*int64(t.n) {
+			if best >= 0 && lag*fewest >= least*n {
 				continue
 			}
-			m, n := float64(len(all[r])), float64(t.n)
-			if m >= leastArrivals && n >= hidden.Fairness*m || n >= mostly*m && outlying(m, n, byChance(len(all[r]), elsewhere()[by], reach)) < coincidence/float64(len(of[r])) {
-				best, least = by, t
+			m, told := float64(len(all[r])), float64(n)
+			if m >= leastArrivals && told >= hidden.Fairness*m || told >= mostly*m && outlying(m, told, byChance(len(all[r]), elsewhere()[by], reach)) < coincidence/float64(len(writers)) {
+				best, fewest, least = by, n, lag
 			}
 		}
 		if best >= 0 {
@@ -319,8 +303,11 @@ func (w *wiring) kin() {
 	}
 	for _, k := range slices.Sorted(maps.Keys(waits)) {
 		arrivals := waits[k]
-		lags := w.lags(arrivals, w.origins, 0)
-		elsewhere := sync.OnceValue(func() map[int32][]int64 { return w.lags(arrivals, w.origins, otherTimes...) })
+		lags, _ := w.lags(arrivals, w.origins, 0)
+		elsewhere := sync.OnceValue(func() map[int32][]int64 {
+			lags, _ := w.lags(arrivals, w.origins, otherTimes...)
+			return lags
+		})
 		best, least := int32(trace.None), int64(reach)
 		for _, origin := range slices.Sorted(maps.Keys(lags)) {
 			all := lags[origin]
@@ -349,9 +336,11 @@ func (w *wiring) kin() {
 }
 
 // lags returns how long before waits ended, or before times that are so much earlier, the latest
-// write from each origin or writer (by) was, ns, for what wrote within reach.
-func (w *wiring) lags(arrivals, by []int32, earlier ...int64) map[int32][]int64 {
-	lags, known := map[int32][]int64{}, map[int32]bool{}
+// write from each origin or writer (by) was, ns, for what wrote within reach, and these in the order
+// in which they are met.
+func (w *wiring) lags(arrivals, by []int32, earlier ...int64) (lags map[int32][]int64, met []int32) {
+	lags = map[int32][]int64{}
+	known := map[int32]bool{}
 	for _, i := range arrivals {
 		for _, sooner := range earlier {
 			a := w.arrivals[i]
@@ -360,13 +349,16 @@ func (w *wiring) lags(arrivals, by []int32, earlier ...int64) map[int32][]int64 
 			w.before(&a, func(n int32) bool {
 				if from := by[n]; !known[from] {
 					known[from] = true
+					if lags[from] == nil {
+						met = append(met, from)
+					}
 					lags[from] = append(lags[from], a.at-w.writes[n].at)
 				}
 				return true
 			})
 		}
 	}
-	return lags
+	return lags, met
 }
 
 // otherTimes are when writes are looked for that are there by chance: four times for each wait, 1.5
