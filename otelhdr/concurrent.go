@@ -21,9 +21,7 @@ import (
 // at least, merges them again. There is no third kind with one set of atomic counters: this is it,
 // until that would be slower.
 //
-// A goroutine that records much gets a [Recorder] of its own. With the build tag otelprof_procpin
-// every processor has counters of its own, found through a function that the Go runtime does not
-// promise to keep.
+// A goroutine that records much gets a [Recorder] of its own.
 type Concurrent struct {
 	layout layout
 	set    atomic.Pointer[stripeSet]
@@ -37,7 +35,6 @@ type Concurrent struct {
 	replaced atomic.Int64 // sets that were exchanged, and that a writer may still have
 	rate     rate         // guarded by mu
 
-	processors // with otelprof_procpin, those of owned that belong to a processor
 	equivalent Equivalent
 }
 
@@ -68,10 +65,6 @@ func (c *Concurrent) Record(v uint64) { c.RecordN(v, 1) }
 // RecordN adds v n times, at the cost of one [Concurrent.Record]. An n of 0 changes nothing.
 func (c *Concurrent) RecordN(v, n uint64) {
 	if n == 0 {
-		return
-	}
-	if procPinned {
-		c.recordPinned(v, n)
 		return
 	}
 	s := c.set.Load()

@@ -73,9 +73,6 @@ func TestSizeBytes(t *testing.T) {
 	if got := h.SizeBytes(); got < 112*2048 || got > 112*2048+500 {
 		t.Errorf("all buckets: SizeBytes() = %d, want 112 chunks of 2048 and little more", got)
 	}
-	if procPinned {
-		t.Skip("counts what processors hold too")
-	}
 	c := mustNewConcurrent(t)
 	if got := c.SizeBytes(); got > 500 {
 		t.Errorf("idle: SizeBytes() = %d, want at most 500", got)

@@ -102,11 +102,6 @@ func (c *Concurrent) acquire() *solo {
 		c.idle = c.idle[:n-1]
 		return o
 	}
-	return c.newOwned()
-}
-
-// newOwned adds a solo. The caller holds mu.
-func (c *Concurrent) newOwned() *solo {
 	o := newSolo()
 	c.owned = append(c.owned, o)
 	return o

@@ -73,7 +73,7 @@ func TestStripesMerge(t *testing.T) {
 				s.Count(), s.sum, s.Min(), s.Max(), 101*writers*each, want, each-1)
 		}
 	}
-	if n := len(c.set.Load().stripes); n != 1 && !procPinned {
+	if n := len(c.set.Load().stripes); n != 1 {
 		t.Errorf("%d stripes, want 1", n)
 	}
 }
@@ -124,9 +124,6 @@ func TestStripesWaitForWriters(t *testing.T) {
 
 // TestSeriesBytes holds what the documentation says of the memory of latencies.
 func TestSeriesBytes(t *testing.T) {
-	if procPinned {
-		t.Skip("counts what processors hold too")
-	}
 	for _, tt := range []struct {
 		name   string
 		opts   []Option

@@ -1,3 +1,0 @@
-//go:build otelprof_procpin
-
-// The compiler accepts functions without a body only in a package with assembly.
