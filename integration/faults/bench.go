@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,28 +151,6 @@ func (b *bench) watch(ctx context.Context) {
 		}
 	})
 	b.later(func() { stop(); reading.Wait() })
-}
-
-// trace has both services record execution traces, in files whose paths begin so; tell ends them
-// and prints how long goroutines ran without a pause.
-func (b *bench) trace(ctx context.Context, path string, w io.Writer) (tell func(), err error) {
-	file := func(kind string) string { return path + "-" + kind + ".trace" }
-	for kind, t := range b.twins {
-		if err := t.control(ctx, http.MethodPost, "/trace?file="+url.QueryEscape(file(kind))); err != nil {
-			return nil, err
-		}
-	}
-	return func() {
-		for kind, t := range b.twins {
-			err := t.control(ctx, http.MethodDelete, "/trace")
-			if err == nil {
-				err = tellStretches(w, kind, file(kind))
-			}
-			if err != nil {
-				fmt.Fprintf(w, "#   %s: %v\n", kind, err)
-			}
-		}
-	}, nil
 }
 
 // states asks both services for their state.

@@ -22,11 +22,6 @@
 // without otelprof, recordings how many have been analysed until then, and goroutines the number of
 // goroutines after the fault less that before it.
 //
-// Flag -traces keeps execution traces of both services during each fault, and prints how long their
-// goroutines had a processor without a pause, by the functions that these began with: what otelprof
-// does in stretches of milliseconds keeps requests waiting on a machine of two processors. That
-// does not depend on what else runs there, as p99_ratio does.
-//
 // A line ends in "ok", or in what does not hold: failed is not 0, p99_ratio is above 1.1 three
 // times in a row (flag -quick makes too few requests to judge that), lost is not 0, said is above
 // 3, the heap has grown by 16 MiB more than that of the service without otelprof, there are more

@@ -25,7 +25,6 @@ type sizes struct {
 	looks       time.Duration // for how long recordings come one after the other when the fault has been measured
 	ratio       bool          // the ratio of latencies is judged: there are requests enough for it, and the service is steady
 	clock       bool          // the machine's clock may be set
-	traces      string        // the folder for execution traces of the services, "" for none
 	goroutines  int
 	names       int
 }
@@ -57,13 +56,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.BoolFunc("quick", "shorter and smaller faults, too short to judge p99_ratio", func(string) error { s = quick(); return nil })
 	flags.DurationVar(&s.lasts, "lasts", s.lasts, "how long each fault lasts")
 	clock := flags.Bool("clock", false, "set the clock of this machine, which has to be an emulated one")
-	traces := flags.String("traces", "", "keep execution traces of the services in this `folder`, and tell how long goroutines ran without a pause")
 	list := flags.Bool("list", false, "list the faults")
 	service := serviceFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s.clock, s.traces = *clock, *traces
+	s.clock = *clock
 	if flags.NArg() > 0 {
 		return fmt.Errorf("argument %q: unexpected", flags.Arg(0))
 	}

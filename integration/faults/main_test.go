@@ -5,7 +5,6 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A run that makes no fault is no success.
@@ -32,12 +31,5 @@ func TestHarmThatCannotBeDone(t *testing.T) {
 		if err := h.start(&service{}, kind, "0"); err == nil {
 			t.Errorf("harm %s: no error", kind)
 		}
-	}
-}
-
-// What goroutines had a processor for in a minute is more than fits, multiplied by a second.
-func TestPerSecond(t *testing.T) {
-	if got := perSecond(30*time.Second, time.Minute); got != 500*time.Millisecond {
-		t.Errorf("perSecond of 30 s in a minute = %v, want 500 ms", got)
 	}
 }

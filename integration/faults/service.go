@@ -89,8 +89,6 @@ type service struct {
 	requests atomic.Uint64
 	counts   bool // Sampled counts the spans, which all go to otelprof's provider
 	harm     harm
-
-	stopTrace func() // of recordStretches, nil while none is recorded
 }
 
 // shutdownTimeout is how long a service lets its telemetry end.
@@ -160,8 +158,7 @@ func filledHeap(mib int) []byte {
 	return held
 }
 
-// controls returns the handler of requests that steer the service: state, harm, looks, waits and
-// traces.
+// controls returns the handler of requests that steer the service: state, harm, looks and waits.
 func (s *service) controls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.state()) })
@@ -180,19 +177,6 @@ func (s *service) controls() http.Handler {
 	mux.HandleFunc("GET /recorded", func(w http.ResponseWriter, _ *http.Request) {
 		if err := await("an analysis that has ended", func() bool { return s.profiler.Causal().Status().Recording.Recordings > 0 }); err != nil {
 			http.Error(w, err.Error(), http.StatusGatewayTimeout)
-		}
-	})
-	mux.HandleFunc("POST /trace", func(w http.ResponseWriter, r *http.Request) {
-		if stop, err := recordStretches(r.FormValue("file")); err != nil {
-			http.Error(w, err.Error(), http.StatusConflict)
-		} else {
-			s.stopTrace = stop
-		}
-	})
-	mux.HandleFunc("DELETE /trace", func(http.ResponseWriter, *http.Request) {
-		if s.stopTrace != nil {
-			s.stopTrace()
-			s.stopTrace = nil
 		}
 	})
 	return mux

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -94,11 +93,11 @@ func once(ctx context.Context, f fault, s sizes, stderr io.Writer) (r result, er
 	if f.terminates {
 		return terminated(ctx, f, s, b)
 	}
-	return underLoad(ctx, f, s, b, stderr)
+	return underLoad(ctx, f, s, b)
 }
 
 // underLoad is a fault that lasts for a time while both services answer requests.
-func underLoad(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer) (r result, err error) {
+func underLoad(ctx context.Context, f fault, s sizes, b *bench) (r result, err error) {
 	l := startLoad(ctx, b.twins, f.clients, patience)
 	defer l.end()
 	before, err := warmUp(ctx, f, s, b)
@@ -107,7 +106,7 @@ func underLoad(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer
 	}
 	r.before = len(before[ours].Said)
 	l.take()
-	if err := r.runFault(ctx, f, s, b, l, stderr); err != nil {
+	if err := r.runFault(ctx, f, s, b, l); err != nil {
 		return r, err
 	}
 	after, err := settled(ctx, b, before)
@@ -136,7 +135,7 @@ func warmUp(ctx context.Context, f fault, s sizes, b *bench) (map[string]state, 
 
 // runFault makes the fault, counts the requests while it lasts, and ends the fault and then the
 // load.
-func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *load, stderr io.Writer) error {
+func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *load) error {
 	var end func()
 	if f.begin != nil {
 		var err error
@@ -144,11 +143,9 @@ func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *lo
 			return err
 		}
 	}
-	tell := startTraces(ctx, f, s, b, stderr)
 	r.count(l.take())
 	time.Sleep(s.of(f))
 	during := l.take()
-	tell()
 	r.count(during)
 	r.compare(during, s.ratio && !f.peak)
 	if s.looks > 0 && !f.watched {
@@ -169,20 +166,6 @@ func (r *result) runFault(ctx context.Context, f fault, s sizes, b *bench, l *lo
 	l.end()
 	r.count(l.take())
 	return nil
-}
-
-// startTraces has both services record execution traces, if a folder for them is given; tell ends
-// and prints them.
-func startTraces(ctx context.Context, f fault, s sizes, b *bench, stderr io.Writer) (tell func()) {
-	if s.traces == "" {
-		return func() {}
-	}
-	tell, err := b.trace(ctx, filepath.Join(s.traces, f.name), stderr)
-	if err != nil {
-		fmt.Fprintf(stderr, "#   no trace: %v\n", err) // the fault may be that another is being recorded
-		return func() {}
-	}
-	return tell
 }
 
 // judge holds memory and goroutines after the fault against their limits.
