@@ -90,7 +90,7 @@ const (
 	WithheldDeviation           // nothing changed missed the recorded period in most windows
 	WithheldStarved             // goroutines had no processor for more than a tenth of the time that they ran
 	WithheldSlower              // with a region faster the replay became much slower
-	WithheldChoices             // select statements end in ways without example, or by time
+	WithheldChoices             // select statements end in ways without example, or others have set the timers
 	WithheldPauses              // requests are longer by pauses that time decides
 	WithheldBatches             // goroutines wait for batches whose size time decides
 	WithheldOffers              // offers are refused, or servers chosen, by what others do meanwhile

@@ -117,7 +117,7 @@ func (w *window) doubt(point string) Withheld {
 		return WithheldOffers
 	case w.paused[point].Part > doubt.MaxUndecided:
 		return WithheldPauses
-	case w.undecided[point] > doubt.MaxUndecided:
+	case w.uncalled[point] > doubt.MaxUndecided:
 		return WithheldChoices
 	}
 	return WithheldNone

@@ -33,6 +33,18 @@ func TestPauses(t *testing.T) {
 				cancel()
 			}
 		}, true},
+		"answers that may be late": {func(p *stockProgram, _ *sync.Mutex, _ int) {
+			answer, d := make(chan int, 1), time.Duration(1+rand.IntN(3)*4)*ms
+			go func() {
+				p.span("answer", d)
+				answer <- 1
+			}()
+			select {
+			case <-answer:
+			case <-time.After(4 * ms):
+				p.span("give up", ms)
+			}
+		}, true},
 		"back-off": {func(p *stockProgram, lock *sync.Mutex, _ int) {
 			for !lock.TryLock() {
 				time.Sleep(ms)

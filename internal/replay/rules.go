@@ -25,26 +25,20 @@ type doubtable struct {
 }
 
 // doubts speak against the answers of a window, and leave bounds. Each notes its part of the time,
-// or progress points, in the window; judge (doubts.go) decides whether that matters. They are
-// applied in this order: timers of unknown origin add to what is undecided. Offers and select
-// statements are in doubt in stock traces alone, as others have the operations that did not wait.
+// or progress points, in the window; judge (doubts.go) decides whether that matters. Offers are in
+// doubt in stock traces alone, as others have the operations that did not wait.
 // What the state of the program decides (a refused offer, a back-off, a batch's size) is what a
 // recording cannot show, since the faster program comes to other states (Goldschmidt and Hennessy,
 // The accuracy of trace-driven simulations of multiprocessors, SIGMETRICS 1993).
 var doubts = []trace.Rule[func(doubtable)]{
 	{Name: "conditions_without_rule", Doc: "no rule fits waits for condition variables", Find: func(x doubtable) { x.w.unruled = cond.Unruled(x.p) }},
-	{Name: "undecided", Doc: "goroutines wait for a timer or another one, whichever is first", Find: func(x doubtable) {
-		if x.w.stock {
-			x.w.undecided = doubt.Undecided(x.p)
-		}
-	}},
 	{Name: "offers", Doc: "offers are refused by what others do meanwhile", Find: func(x doubtable) {
 		if x.w.stock {
 			x.w.refused = doubt.Refused(x.p)
 		}
 	}},
 	{Name: "load_balancing", Doc: "clients choose among servers by their load", Find: func(x doubtable) { x.w.balanced = doubt.Balanced(x.p) }},
-	{Name: "timers_of_unknown_origin", Doc: "goroutines wait for what timers call that others have set", Find: func(x doubtable) { x.w.undecided = cond.AddUncalled(x.p, x.w.undecided) }},
+	{Name: "timers_of_unknown_origin", Doc: "goroutines wait for what timers call that others have set", Find: func(x doubtable) { x.w.uncalled = cond.AddUncalled(x.p, nil) }},
 	{Name: "pauses", Doc: "requests are longer by pauses", Find: func(x doubtable) { x.w.paused = doubt.Pauses(x.p) }},
 	{Name: "batch_sizes", Doc: "time decides how large batches are", Find: func(x doubtable) { x.w.batched = doubt.Batched(x.p) }},
 }

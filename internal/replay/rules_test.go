@@ -11,7 +11,7 @@ func TestRules(t *testing.T) {
 		}
 		seen[r.Name] = true
 	}
-	for _, name := range []string{"ticker", "cond_count", "token_bucket", "undecided", ruleClients} {
+	for _, name := range []string{"ticker", "cond_count", "token_bucket", ruleClients} {
 		if !seen[name] {
 			t.Errorf("no rule %q", name)
 		}

@@ -111,9 +111,9 @@ type window struct {
 	// unruled is which part of the time they waited for condition variables without a rule for when
 	// they have to.
 	unruled float64
-	// undecided is, by progress point, which part of the time goroutines waited for a timer or
-	// another goroutine, whichever was first; of a stock program.
-	undecided map[string]float64
+	// uncalled is, by progress point, which part of the time goroutines waited for what timers call
+	// that others have set.
+	uncalled map[string]float64
 	// refused has the progress points of goroutines whose offers are refused (load shedding), in a
 	// stock program.
 	refused map[string]bool

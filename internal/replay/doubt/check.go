@@ -60,6 +60,11 @@ const (
 	// a window to count without a doubt. ADR 0007 decides on it. A larger miss makes the interval
 	// wider by as much, and leaves bounds alone if most windows have it.
 	MaxDeviation = 0.03
+	// MaxUndecided is which part of the time goroutines may wait for what time or the state of the
+	// program decides: for what timers call, for servers chosen by their load, in pauses. Where that
+	// is more, the recording does not show what a faster program would do, and bounds alone are
+	// left.
+	MaxUndecided = 0.1
 )
 
 // A Check is how well the replay of nothing changed meets the recording at a progress point: an A/A
