@@ -52,10 +52,27 @@ func (p *Program) Rewritten() *Program {
 		x.Lists[i].Ops = slices.Clone(x.Lists[i].Ops)
 	}
 	x.Objects, x.Segments, x.Sets = slices.Clone(p.Objects), slices.Clip(p.Segments), slices.Clip(p.Sets)
+	x.ownGrowths()
 	x.Stations = slices.Clone(p.Stations)
 	for i := range x.Stations {
 		p.Rec.RestsAt(i)
 		x.Stations[i].Objects = slices.Clone(x.Stations[i].Objects)
 	}
 	return &x
+}
+
+// ownGrowths gives a program copies of the growths that its objects have, one for each: GrowsAs
+// adds to them by the numbers of sets, which each settlement of a draft counts on by itself.
+func (p *Program) ownGrowths() {
+	copies := map[*Growths]*Growths{nil: nil}
+	own := func(g *Growths) *Growths {
+		if _, ok := copies[g]; !ok {
+			copies[g] = &Growths{g.Computing, slices.Clone(g.Outside)}
+		}
+		return copies[g]
+	}
+	for i := range p.Objects {
+		o := &p.Objects[i]
+		o.Growths, o.Least, o.Most = own(o.Growths), own(o.Least), own(o.Most)
+	}
 }
