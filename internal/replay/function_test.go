@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -58,6 +59,41 @@ func TestFunction(t *testing.T) {
 		base, changed := Predict(r, "done", Speedup{trace.Region{Scope: trace.FunctionScope, Name: tt.pattern}, 0.4})
 		if samples != tt.samples || waits != tt.waits || math.Abs(base/20e6-1) > 0.01 || math.Abs(changed/(1e6*tt.period)-1) > 0.01 {
 			t.Errorf("%s: %d samples, %d waits, period %v, then %v; want %d, %d, 20 and %v ms", tt.pattern, samples, waits, base, changed, tt.samples, tt.waits, tt.period)
+		}
+	}
+}
+
+// TestManyFunctions asks about more functions than a byte can number: the first one and the last
+// one are not the same.
+func TestManyFunctions(t *testing.T) {
+	b := trace.NewRecorder(0, 1)
+	b.R.Sites = append(b.R.Sites,
+		trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: "main.dial"}}},
+		trace.Site{Frames: []trace.Frame{{Func: "time.Sleep"}, {Func: "main.rest"}}})
+	b.Running(0, 1)
+	at := int64(0)
+	wait := func(site, d int64) {
+		b.Wait(at, 1, site)
+		at += d
+		b.Ready(at, 1, -1)
+		b.Start(at, 1, 0)
+	}
+	for range 50 {
+		at += 10 * ms
+		wait(1, 10*ms)
+		b.Visit(at, 1, "done")
+		wait(2, 20*ms)
+	}
+	r := recorded(t, b, at)
+	infer.Function(r, "main.dial")
+	for i := range 255 {
+		infer.Function(r, fmt.Sprint("main.nothing", i))
+	}
+	infer.Function(r, "main.rest")
+	for pattern, period := range map[string]float64{"main.dial": 40 - 0.4*10, "main.rest": 40 - 0.4*20} {
+		base, changed := Predict(r, "done", Speedup{trace.Region{Scope: trace.FunctionScope, Name: pattern}, 0.4})
+		if math.Abs(base/40e6-1) > 0.01 || math.Abs(changed/(1e6*period)-1) > 0.01 {
+			t.Errorf("%s: period %v, then %v; want 40 and %v ms", pattern, base, changed, period)
 		}
 	}
 }

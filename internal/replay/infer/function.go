@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/model"
@@ -64,7 +65,7 @@ func attribute(p *model.Program) {
 	known := map[string]uint16{}
 	for at, o := range p.All() {
 		var shares []model.Share
-		key := []byte{byte(o.Set), byte(o.Set >> 8)}
+		key := binary.LittleEndian.AppendUint16(nil, o.Set)
 		for n, f := range p.Rec.Functions {
 			part := 0.0
 			switch o.Kind {
@@ -79,7 +80,8 @@ func attribute(p *model.Program) {
 			}
 			if part > 0 {
 				shares = append(shares, model.Share{Region: f.Region, Part: part})
-				key = append(key, byte(n), byte(int(1000*part)), byte(int(1000*part)>>8))
+				key = binary.LittleEndian.AppendUint32(key, uint32(n))
+				key = binary.LittleEndian.AppendUint16(key, uint16(1000*part))
 			}
 		}
 		if len(shares) > 0 {
