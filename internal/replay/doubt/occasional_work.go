@@ -139,7 +139,7 @@ func (v *surveyor) rare(n int, parent int32) bool {
 
 // survey finds the spans of a list, and its waits for timers and the network. Pieces of a kind are
 // in the order in which they are over, list by list. Spans that another goroutine ends than began
-// them have no pieces.
+// them have no pieces, and are around none.
 func (v *surveyor) survey(list int32) {
 	rec := v.p.Rec
 	var open []int32
@@ -149,14 +149,16 @@ func (v *surveyor) survey(list int32) {
 		}
 		v.pieces[k] = append(v.pieces[k], x)
 	}
-	ops := v.p.Lists[list].Ops
+	l := &v.p.Lists[list]
+	ops, ends := l.Ops, l.Closes()
 	for k := range ops {
 		o := &ops[k]
 		at := model.Place{List: list, Op: int32(k)}
 		switch {
 		case o.Kind == model.OpOpen:
-			v.opened[o.Arg] = at
-			open = append(open, o.Arg)
+			if v.opened[o.Arg] = at; ends[o.Arg] {
+				open = append(open, o.Arg)
+			}
 		case o.Kind == model.OpClose:
 			v.closed[o.Arg] = at
 			i := slices.Index(open, o.Arg)
