@@ -128,10 +128,15 @@ func TestConnectionsOfTheirOwn(t *testing.T) {
 	}
 	slices.SortFunc(all.Requests, func(a, b doubt.Incoming) int { return int(a.Came - b.Came) })
 	slices.SortFunc(all.Answers, func(a, b doubt.Outgoing) int { return int(a.At - b.At) })
-	if thinking, _ := all.Clients(); thinking != 0 {
+	rests := 0
+	rec := &trace.Recording{Rest: func() error { rests++; return nil }}
+	if thinking, _ := all.Clients(rec); thinking != 0 {
 		t.Errorf("%d clients wait at first, want it unknown", thinking)
 	}
-	if all.Shared() {
+	if want := len(all.Requests)/4 - 1; rests < want {
+		t.Errorf("%d rests, want %d: one for each number of clients that is tried", rests, want)
+	}
+	if all.Shared(rec) {
 		t.Error("clients share connections, want one for each")
 	}
 }

@@ -81,13 +81,13 @@ func ShareConnections(p *model.Program) (known, open *model.Program) {
 		if len(t.Answers) < infer.LeastTurns || len(t.Requests) < infer.LeastTurns || p.Op(t.Requests[0].At).Arrives {
 			continue
 		}
-		if thinking, waits := t.Clients(); thinking > 0 && !t.closed {
+		if thinking, waits := t.Clients(p.Rec); thinking > 0 && !t.closed {
 			if known == nil {
 				known = p.Rewritten()
 			}
 			anyConnection(known, t, thinking, waits)
 		}
-		if t.Shared() {
+		if t.Shared(p.Rec) {
 			if open == nil {
 				open = p.Rewritten()
 			}
@@ -199,8 +199,8 @@ func begun(o *model.Op) int64 { return o.At - o.D }
 // One client too many makes each wait longer by the time to the next request, which scatters. So
 // what is looked for is a number with much less scatter than both of its neighbours, by the width
 // of the middle eight tenths. Where all clients are being served when the window begins, the number
-// is 0, which is not looked for.
-func (t *Traffic) Clients() (thinking int, waits []int64) {
+// is 0, which is not looked for. Each number that is tried takes a sort of the answers, and a rest.
+func (t *Traffic) Clients(rec *trace.Recording) (thinking int, waits []int64) {
 	after := make([]int64, len(t.Answers))
 	vary := func(thinking int) (spread, middle float64) {
 		n := min(len(t.Answers), len(t.Requests)-thinking)
@@ -216,6 +216,7 @@ func (t *Traffic) Clients() (thinking int, waits []int64) {
 	least, _ := vary(0)
 	now, middle := vary(1)
 	for thinking = 1; thinking < min(mostClients, len(t.Requests)/4); thinking++ {
+		rec.Rests()
 		next, later := vary(thinking + 1)
 		if now < sharper*min(least, next) && now < alikeWaits*middle {
 			for k := range min(len(t.Answers), len(t.Requests)-thinking) {
@@ -235,13 +236,14 @@ func (t *Traffic) Clients() (thinking int, waits []int64) {
 // chance of 1/k, if clients are alike. The number of such requests has a mean of the sum of 1/k and
 // a variance of the sum of 1/k (1 - 1/k), and is compared with them as a normal variable. It takes
 // n times the connections that are idle at a time.
-func (t *Traffic) Shared() bool {
+func (t *Traffic) Shared(rec *trace.Recording) bool {
 	idle := slices.Clone(t.Requests)
 	slices.SortStableFunc(idle, func(a, b Incoming) int { return cmp.Compare(a.Since, b.Since) })
 	var waiting []Incoming // the connections that are idle now, in the order in which that began
 	begun := 0
 	var last, expected, variance float64
-	for _, x := range t.Requests {
+	for i, x := range t.Requests {
+		rec.RestsAt(i)
 		for ; begun < len(idle) && idle[begun].Since < x.Came; begun++ {
 			waiting = append(waiting, idle[begun])
 		}
