@@ -56,7 +56,7 @@ func TestCalledLater(t *testing.T) {
 		program := gatherer{clients: 4, prepare: 1, flush: 1, wanders: true}
 		program.run(c, end)
 		p := infer.NewProgram(c.recording(t, end), true)
-		if got := cond.AddUncalled(p, nil)["done"]; got < doubt.MaxUndecided {
+		if got := cond.ByPoint(p, p.UncalledFor)["done"]; got < doubt.MaxUndecided {
 			t.Errorf("part of the time in waits for timers that are set at unknown times: %.2f, want %.2f or more", got, doubt.MaxUndecided)
 		}
 	})

@@ -111,7 +111,8 @@ func TestCalledThroughAnother(t *testing.T) {
 			})
 			close(answers)
 		})
-		if got := cond.AddUncalled(infer.NewProgram(rec, true), nil)["done"]; got < doubt.MaxUndecided {
+		program := infer.NewProgram(rec, true)
+		if got := cond.ByPoint(program, program.UncalledFor)["done"]; got < doubt.MaxUndecided {
 			return fmt.Errorf("part of the time in waits for timers of unknown origin: %.2f, want %.1f or more", got, doubt.MaxUndecided)
 		}
 		return nil

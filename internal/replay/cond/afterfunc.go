@@ -271,15 +271,9 @@ func timed(p *model.Program) (all []timedEnd) {
 	return all
 }
 
-// AddUncalled adds which part of the window goroutines that visit a progress point spent in such
-// waits. It changes parts, which may be nil, and returns it.
-func AddUncalled(p *model.Program, parts map[string]float64) map[string]float64 {
-	return AddWaits(p, p.UncalledFor, parts)
-}
-
-// AddWaits adds to parts, which may be nil, for how long goroutines have waited, in ns by list: as
-// part of the window, by the name of each progress point that they visit, at most 1 each.
-func AddWaits(p *model.Program, waited map[int32]int64, parts map[string]float64) map[string]float64 {
+// ByPoint returns, by the name of each progress point, which part of the window the goroutines that
+// visit it have waited, at most 1; nil for none. Waited is by list, ns.
+func ByPoint(p *model.Program, waited map[int32]int64) (parts map[string]float64) {
 	visited := make([]bool, len(p.Points))
 	for list, ns := range waited {
 		clear(visited)

@@ -52,7 +52,7 @@ func Balanced(p *model.Program) map[string]float64 {
 			}
 		}
 	}
-	return cond.AddWaits(p, waited, nil)
+	return cond.ByPoint(p, waited)
 }
 
 // requestsAt returns the waits for goroutines that end them, by place in the program, in the order
