@@ -171,7 +171,6 @@ func findConditions(p *model.Program) []*condition {
 	// L.
 	locks := map[int32]int32{} // by condition variable
 	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
 		if o.Kind == model.OpAwait {
 			l := &p.Lists[at.List]
 			if before := l.LockBefore(int(at.Op)); before >= 0 {
@@ -205,7 +204,6 @@ func usersOf(p *model.Program, locks map[int32]int32) map[int32][]int32 {
 		users[lock] = nil
 	}
 	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
 		if o.Kind != model.OpLock {
 			continue
 		}

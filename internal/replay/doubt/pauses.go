@@ -147,8 +147,7 @@ func (u *pauser) has(list int32) bool {
 
 // mayPause reports whether a goroutine waits for a timer for long.
 func mayPause(p *model.Program) bool {
-	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
+	for _, o := range p.All() {
 		if o.Pauses() {
 			return true
 		}

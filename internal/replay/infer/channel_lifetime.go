@@ -31,7 +31,6 @@ func findLeft(p *model.Program) {
 	}
 	all := make([]uses, len(p.Objects))
 	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
 		if o.Kind != model.OpSend && o.Kind != model.OpReceive {
 			continue
 		}

@@ -51,7 +51,6 @@ func connect(p *model.Program) {
 		readers: trace.Numbered(p.Rec.Sites, trace.Site.Reader), homes: p.Rec.Homes(),
 	}
 	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
 		switch o.Kind {
 		case model.OpOpen:
 			c.opened[o.Arg] = at
@@ -69,8 +68,7 @@ func connect(p *model.Program) {
 	}
 	c.apply()
 	// A mark of a write has done its duty. It stays as an op that takes no time.
-	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
+	for _, o := range p.All() {
 		if o.Kind == model.OpWrite {
 			o.Kind, o.Site = model.OpRun, 0
 		}

@@ -146,7 +146,6 @@ func recur(p *model.Program) {
 	t := newTide(p)
 	wakes, waits := p.Wakers(), model.Nowhere(int(p.Tokens))
 	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
 		if o.Kind == model.OpWait {
 			waits[o.Arg] = at
 		}

@@ -137,12 +137,13 @@ type Program struct {
 	Compiled, Spare any
 }
 
-// All yields the ops of all lists, with their places: list by list, each in order. Ops may be
-// changed meanwhile; lists must keep theirs.
+// All yields the ops of all lists, with their places: list by list, each in order. It rests in
+// between, see [trace.Recording.RestsAt]. Ops may be changed meanwhile; lists must keep theirs.
 func (p *Program) All() iter.Seq2[Place, *Op] {
 	return func(yield func(Place, *Op) bool) {
 		for l := range p.Lists {
 			for k := range p.Lists[l].Ops {
+				p.Rec.RestsAt(k)
 				if !yield(Place{int32(l), int32(k)}, &p.Lists[l].Ops[k]) {
 					return
 				}
@@ -161,7 +162,6 @@ func (p *Program) AddSegment(at Place) int32 {
 func (p *Program) Wakers() []Place {
 	wakers := Nowhere(int(p.Tokens))
 	for at, o := range p.All() {
-		p.Rec.RestsAt(int(at.Op))
 		if o.Kind == OpWake {
 			wakers[o.Arg] = at
 		}

@@ -104,8 +104,7 @@ func (b *Builder) Settle() {
 	}
 	b.P.Cross = cross.median(-1, otherwise)
 	b.P.Lags = cross.Quantiles(LagsKept, b.P.Cross)
-	for at, o := range b.P.All() {
-		b.P.Rec.RestsAt(int(at.Op))
+	for _, o := range b.P.All() {
 		if o.Late < lateUnknown {
 			// Also of what something outside wakes: that is another processor, too.
 			c := int64(-2 - o.Late)
