@@ -106,6 +106,69 @@ func TestSplitKeepsReasons(t *testing.T) {
 	}
 }
 
+// TestWindowsShareRequests: which spans are requests is found once for all windows, as for the
+// whole, and anew for a variant with other spans or progress points.
+func TestWindowsShareRequests(t *testing.T) {
+	b := trace.NewRecorder(0, 1)
+	b.Running(0, 1)
+	for i := range uint64(40) {
+		at := int64(i) * ms
+		b.Open(at, 1, 3*i+1, 0, trace.Region{Name: "request"})
+		b.Open(at+1, 1, 3*i+2, 3*i+1, trace.Region{Name: "call"})
+		b.Open(at+2, 1, 3*i+3, 0, trace.Region{Name: "served"})
+		b.Close(at+3, 1, 3*i+3)
+		b.Close(at+4, 1, 3*i+2)
+		b.Close(at+5, 1, 3*i+1)
+		b.Visit(at+6, 1, "done")
+	}
+	whole := recorded(t, b, 40*ms)
+	for i := range whole.Spans {
+		if whole.Spans[i].ID = uint64(i + 1); i%3 == 2 { // what is served is below the call
+			whole.Spans[i].Remote = uint64(i)
+		}
+	}
+	type found struct {
+		Points  []model.PointInfo
+		PointOf []int32
+		Parents map[uint64]int32
+	}
+	in := func(r *trace.Recording) found {
+		p := model.Program{Rec: r}
+		p.FindPoints()
+		return found{p.Points, p.PointOf, r.RemoteParents()}
+	}
+	windows := slices.Collect(whole.Windows(4))
+	first := in(windows[0])
+	if len(first.Points) != 2 || len(first.Parents) != 40 {
+		t.Fatalf("%d progress points and %d remote parents, want 2 and 40", len(first.Points), len(first.Parents))
+	}
+	agree := func(name string, of, window *trace.Recording) {
+		t.Helper()
+		if diff := cmp.Diff(in(of), in(window)); diff != "" {
+			t.Errorf("%s (-whole +window):\n%s", name, diff)
+		}
+	}
+	for _, w := range windows {
+		agree("a window", whole, w)
+		if &in(w).PointOf[0] != &first.PointOf[0] {
+			t.Error("found anew for a window, want once for all")
+		}
+	}
+	other, variant := *whole, *windows[1]
+	other.Spans = slices.Clone(whole.Spans)
+	for i := range other.Spans {
+		other.Spans[i].Remote = 0
+	}
+	variant.Spans = other.Spans
+	agree("other spans", &other, &variant)
+	other, variant = *whole, *windows[2]
+	if n := Count(&other, "call"); n != 40 || Count(&variant, "call") != 10 {
+		t.Errorf("%d calls in all, want 40, and 10 in a window", n)
+	}
+	agree("another progress point", &other, &variant)
+	agree("a window behind the variants", whole, windows[0])
+}
+
 // TestCoroutinesAreThePrograms: stacks of iter.Pull and of calls from C begin in the runtime.
 func TestCoroutinesAreThePrograms(t *testing.T) {
 	for outermost, want := range map[string]bool{"runtime.bgsweep": true, "runtime.corostart": false, "runtime.cgocallbackg": false, "runtime.main": false} {

@@ -109,7 +109,7 @@ type Program struct {
 	UncalledFor map[int32]int64
 	Lent        map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
 	visited     [][]int64         // by progress point, in the recording
-	PointOf     []int32           // by span: the point that its end visits, -1 for none
+	PointOf     []int32           // by span: the point that its end visits, -1 for none; only read
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it,
 	// when something outside wakes it, and when a processor goes on with the next one.
 	Cross, Outside, Swap int64
@@ -188,54 +188,17 @@ type PointInfo struct {
 	Region int32 // -1 for none
 }
 
-// FindPoints takes what the program counts itself, and the spans without a parent here, with the
-// others of their regions if these are fewer. Where all regions of theirs have more others, as
-// those of all calls of HTTP together, it takes the spans without a parent alone, of the region
-// that has most. Example, of spans "HTTP GET":
-//
-//	60 without a parent, 20 below others    all 80 are visits
-//	20 without a parent, 60 below others    the 20 are
-//
-// A span whose remote parent is in this process, too, is below that one. FindPoints must be called
-// once, before the program is simulated; TestRootsAmongOthers holds it.
+// FindPoints takes what the program counts itself, and the spans that are requests, see
+// [trace.Recording.Requests]. It must be called once, before the program is simulated.
 func (p *Program) FindPoints() {
 	for _, name := range p.Rec.Points {
 		p.Points = append(p.Points, PointInfo{name, -1})
 	}
-	parents := p.Rec.RemoteParents()
-	isRoot := func(s *trace.Span) bool { return s.Root && (s.Remote == 0 || parents[s.Remote] < 0) }
-	roots, all := make([]int, len(p.Rec.Regions)), make([]int, len(p.Rec.Regions))
-	for i := range p.Rec.Spans {
-		s := &p.Rec.Spans[i]
-		all[s.Region]++
-		if isRoot(s) {
-			roots[s.Region]++
-		}
+	regions, points := p.Rec.Requests()
+	for _, r := range regions {
+		p.Points = append(p.Points, PointInfo{p.Rec.Regions[r].Name, r})
 	}
-	most := int32(trace.None)
-	taken := false
-	for r, n := range roots {
-		taken = taken || n > 0 && 2*n > all[r]
-		if n > 0 && (most < 0 || n > roots[most]) {
-			most = int32(r)
-		}
-	}
-	of := make([]int32, len(p.Rec.Regions))
-	for r, n := range roots {
-		of[r] = trace.None
-		if n > 0 && 2*n > all[r] || !taken && int32(r) == most {
-			of[r] = int32(len(p.Points))
-			p.Points = append(p.Points, PointInfo{p.Rec.Regions[r].Name, int32(r)})
-		}
-	}
-	p.PointOf = make([]int32, len(p.Rec.Spans))
-	for i := range p.Rec.Spans {
-		s := &p.Rec.Spans[i]
-		p.PointOf[i] = of[s.Region]
-		if !taken && !isRoot(s) {
-			p.PointOf[i] = trace.None
-		}
-	}
+	p.PointOf = points
 }
 
 // Visit returns the progress point that an op visits, be it by the end of a span; none if it does

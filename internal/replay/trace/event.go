@@ -127,7 +127,7 @@ type Span struct {
 	// Trace is the ID of the trace that a sampled span belongs to, zeros for others.
 	Trace [16]byte
 	// Root is of a span without a local parent. Its end is progress, unless its remote parent is in
-	// the recording (FindPoints in package model).
+	// the recording ([Recording.Requests]).
 	Root bool
 }
 

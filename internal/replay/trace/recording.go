@@ -90,6 +90,7 @@ type Recording struct {
 	Rest    func() error // see ReadResting; nil for no rest
 	// Origin is the recording that this is a window of; nil if it is one of its own.
 	Origin *Origin
+	common *common // of the windows of one recording, nil for a recording of its own
 }
 
 // Rests leaves the processor to others, if it is time for that. Where no more is wanted it panics,
@@ -134,28 +135,6 @@ type Region struct {
 
 // String returns the name.
 func (r Region) String() string { return r.Name }
-
-// RemoteParents returns the spans that are remote parents of others, by their IDs, -1 for those of
-// other processes; nil if no span has a remote parent. A parent within the recording is that of a
-// request over a loopback connection: client and server are one program, and what the server does
-// is no work that came from outside.
-func (r *Recording) RemoteParents() map[uint64]int32 {
-	parents := map[uint64]int32{}
-	for i := range r.Spans {
-		if id := r.Spans[i].Remote; id != 0 {
-			parents[id] = -1
-		}
-	}
-	if len(parents) == 0 {
-		return nil
-	}
-	for i := range r.Spans {
-		if _, ok := parents[r.Spans[i].ID]; ok {
-			parents[r.Spans[i].ID] = int32(i)
-		}
-	}
-	return parents
-}
 
 // Operated reports whether operations on locks and channels are in the recording: marks of package
 // causal's types or of otelprof build, or what package hidden has inferred. Else it is a stock

@@ -33,7 +33,7 @@ func (r *Recording) Windows(n int) iter.Seq[*Recording] {
 		}
 		s := newSplitter(r)
 		next := 0
-		all := new(Origin)
+		all, shared := new(Origin), new(common)
 		for i := range n {
 			from, to := s.border(i, n), s.border(i+1, n)
 			last := next
@@ -43,7 +43,7 @@ func (r *Recording) Windows(n int) iter.Seq[*Recording] {
 			// What begin returns is new, so that append copies: no window writes into another one's
 			// list.
 			w := *r
-			w.Start, w.End, w.Traced, w.Origin = from, to, last-next, all
+			w.Start, w.End, w.Traced, w.Origin, w.common = from, to, last-next, all, shared
 			w.Events = append(s.begin(from), r.Events[next:last]...)
 			if !yield(&w) {
 				return
