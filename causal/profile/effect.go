@@ -36,13 +36,14 @@ func NewEffect(speedup float64, samples []float64, doubts []string) Effect {
 	return e
 }
 
-// leastStdErr returns the effect with a standard error of so much at least, and its interval.
-func (e Effect) leastStdErr(least float64) Effect {
-	if !e.Known() || e.StdErr <= 0 || least <= e.StdErr {
+// atLeast returns the effect with a standard error of so much at least, and an interval that
+// reaches so far at least, beside what the model leaves out.
+func (e Effect) atLeast(stdErr, reach float64) Effect {
+	if !e.Known() || stdErr <= 0 {
 		return e
 	}
-	more := (least/e.StdErr - 1) * (e.Reduction - e.Lo - stats.ModelError)
-	e.StdErr, e.Lo, e.Hi = least, e.Lo-more, e.Hi+more
+	reach += stats.ModelError
+	e.StdErr, e.Lo, e.Hi = max(e.StdErr, stdErr), min(e.Lo, e.Reduction-reach), max(e.Hi, e.Reduction+reach)
 	return e.possible()
 }
 

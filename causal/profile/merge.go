@@ -170,7 +170,7 @@ func median(values []float64) float64 {
 }
 
 // mergeEffects pools what several runs found at one speed-up. Where they differ by more than chance
-// the number is as much less sure.
+// the number is as much less sure, and the less the fewer runs there are.
 func mergeEffects(speedup float64, effects []Effect) Effect {
 	if len(effects) == 1 {
 		return effects[0]
@@ -205,7 +205,7 @@ func mergeEffects(speedup float64, effects []Effect) Effect {
 	if a, b, differ := furthest(effects); differ {
 		doubts = append(doubts, fmt.Sprintf("runs differ: %s and %s", a.interval(), b.interval()))
 	}
-	merged := NewEffect(speedup, samples, doubts).leastStdErr(stats.StdErrBetween(runs))
+	merged := NewEffect(speedup, samples, doubts).atLeast(stats.Between(runs))
 	for _, e := range effects {
 		merged = merged.Wider(e.Margin)
 	}
@@ -342,7 +342,7 @@ func pooledSlopes(runs []Curve) (all []Slope) {
 				}
 			}
 		}
-		pooled := NewSlope(level, median(taken), samples).LeastStdErr(stats.StdErrBetween(of))
+		pooled := NewSlope(level, median(taken), samples).atLeast(stats.Between(of))
 		pooled.VisitRatio, pooled.VisitRatioErr = visitRatio(slopes)
 		all = append(all, pooled)
 	}

@@ -65,6 +65,16 @@ func (s Slope) LeastStdErr(least float64) Slope {
 	return s
 }
 
+// atLeast returns the slope with a standard error of so much at least, and an interval that
+// reaches so far at least.
+func (s Slope) atLeast(stdErr, reach float64) Slope {
+	if !s.known() {
+		return s
+	}
+	s.StdErr, s.Lo, s.Hi = max(s.StdErr, stdErr), min(s.Lo, s.Elasticity-reach), max(s.Hi, s.Elasticity+reach)
+	return s
+}
+
 // falls is by which part the period fell although the region was slower, if that is more than
 // chance and what models leave out.
 func (s Slope) falls() float64 {

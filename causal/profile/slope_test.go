@@ -366,6 +366,9 @@ func TestMergeSlopes(t *testing.T) {
 			t.Errorf("slope %d: %d samples, %v: want 40, %v", i, s.Samples, s.Elasticity, want)
 		}
 	}
+	if s := merged.Slopes[1]; s.Hi-s.Elasticity < 6*s.StdErr {
+		t.Errorf("%+v of two runs that are 10 standard errors apart, want the interval of one degree of freedom", s)
+	}
 	if s := merged.Slopes[0]; math.Abs(s.VisitRatio+0.3) > 1e-9 || math.Abs(s.VisitRatioErr-0.1/math.Sqrt2) > 1e-9 {
 		t.Errorf("visit ratio %v ±%v, want -.3 ±.07", s.VisitRatio, s.VisitRatioErr)
 	}

@@ -26,10 +26,10 @@ func Clustered(values []float64, clusters []int) Estimate {
 		return e
 	}
 	e.StdErr = stats.StdDev(values) / math.Sqrt(float64(n))
-	reach := student(n-1) * e.StdErr
+	reach := student(float64(n-1)) * e.StdErr
 	if a := analyse(values, clusters); a.differ() {
 		deviation := math.Sqrt(a.robust) / float64(n)
-		e.StdErr, reach = max(e.StdErr, deviation), max(reach, student(a.groups-1)*deviation)
+		e.StdErr, reach = max(e.StdErr, deviation), max(reach, student(float64(a.groups-1))*deviation)
 	}
 	e.Lo, e.Hi = e.Mean-reach, e.Mean+reach
 	return e

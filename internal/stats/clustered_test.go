@@ -42,7 +42,7 @@ func TestClusteredCoverage(t *testing.T) {
 			}
 			a := analyse(values, of)
 			width += math.Min(e.Hi-e.Lo, 100)
-			alone += math.Min(2*student(c.clusters-1)*math.Sqrt(a.robust)/float64(len(values)), 100)
+			alone += math.Min(2*student(float64(c.clusters-1))*math.Sqrt(a.robust)/float64(len(values)), 100)
 		}
 		if part := float64(holds) / tries; part < c.least {
 			t.Errorf("%d clusters, deviation %v: %.3f of the intervals hold the mean, want %v", c.clusters, c.between, part, c.least)

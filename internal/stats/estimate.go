@@ -54,15 +54,15 @@ func Summarize(values []float64) Estimate {
 	if n > 1 {
 		e.Alike = n >= LeastToJudge && n < leastIfAlike && correlation(values) > tooAlike
 		e.StdErr = StdErr(values)
-		reach := student(n-1) * e.StdErr
+		reach := student(float64(n-1)) * e.StdErr
 		e.Lo, e.Hi = e.Mean-reach, e.Mean+reach
 	}
 	return e
 }
 
 // student is how many standard errors an interval reaches to either side.
-func student(freedom int) float64 {
-	return stats.InvCDF(stats.TDist{V: float64(freedom)})(1 - (1-Confidence)/2)
+func student(freedom float64) float64 {
+	return stats.InvCDF(stats.TDist{V: freedom})(1 - (1-Confidence)/2)
 }
 
 // StdErr returns the standard error of the mean of values, given in the order of time: at least

@@ -61,7 +61,7 @@ type sequence struct{ deviation float64 }
 
 // newSequence takes the deviation from all samples: what lies far out is what comes in bursts.
 func newSequence(samples []float64) sequence {
-	small := student(len(samples)-1) / stats.InvCDF(stats.StdNormal)(1-(1-Confidence)/2)
+	small := student(float64(len(samples)-1)) / stats.InvCDF(stats.StdNormal)(1-(1-Confidence)/2)
 	return sequence{small * stats.StdDev(samples) * math.Sqrt(inflation(samples))}
 }
 
