@@ -144,23 +144,27 @@ func (s Slope) possible() Slope {
 	return s
 }
 
-// pool returns the mean of two slopes, weighted by how sure they are.
+// sharing is how much two slopes correlate at most, as experiments of both are compared with the
+// same placebos: a half where windows scatter alike, in whichever proportion they share these. How
+// much it is does not follow from the samples, of which the rounds are not kept.
+const sharing = 0.5
+
+// pool returns the mean of slopes of two levels, weighted by how sure they are, where they
+// correlate by [sharing]: with less, it is surer than it says. One that is twice as sure as the
+// other counts alone.
 func pool(a, b Slope) Slope {
 	const tiny = 1e-9
 	va, vb := a.StdErr*a.StdErr+tiny, b.StdErr*b.StdErr+tiny
-	w := vb / (va + vb)
-	p := Slope{Elasticity: w*a.Elasticity + (1-w)*b.Elasticity, StdErr: math.Sqrt(va * vb / (va + vb))}
-	reach := math.Max(relative(a), relative(b)) * p.StdErr
+	both := sharing * math.Sqrt(va*vb)
+	w := clamp((vb-both)/(va+vb-2*both), 0, 1)
+	together := func(x, y float64) float64 { // of standard errors, and of how far intervals reach
+		x, y = w*x, (1-w)*y
+		return math.Sqrt(x*x + y*y + 2*sharing*x*y)
+	}
+	p := Slope{Elasticity: w*a.Elasticity + (1-w)*b.Elasticity, StdErr: together(a.StdErr, b.StdErr)}
+	reach := together(a.Hi-a.Elasticity, b.Hi-b.Elasticity)
 	p.Lo, p.Hi = p.Elasticity-reach, p.Elasticity+reach
 	return p
-}
-
-// relative is how many standard errors the interval of a slope reaches to either side.
-func relative(s Slope) float64 {
-	if s.StdErr <= 0 {
-		return 2
-	}
-	return (s.Hi - s.Elasticity) / s.StdErr
 }
 
 // delaysOff is by which part of itself a slope may be off since delays took longer or shorter than
@@ -420,16 +424,21 @@ func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 
 // Explained is the sum of the elasticities of a progress point's throughput to all regions that
 // were slowed down, but for the progress point's own spans and regions whose holds hold up others,
-// with its standard error: what is missing to 1 is time that these regions do not explain, such as
-// a limiter's or that of work without spans. It is not known without a slope.
+// with its standard error at most: what is missing to 1 is time that these regions do not explain,
+// such as a limiter's or that of work without spans. It is not known without a slope.
+//
+// Two slopes correlate by [sharing] at most, and one with all others by 1 in sum: a placebo is
+// compared with two experiments to either side at most, and counts for a third of the further ones.
 func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
+	var errs, squares float64
 	for _, c := range p.Curves {
 		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.ofItself() || c.HoldsUp > leastHoldsUp {
 			continue
 		}
 		if small, _, ok := c.levels(); ok {
-			sum, stdErr, known = sum+small.Elasticity, math.Hypot(stdErr, small.StdErr), true
+			sum, known = sum+small.Elasticity, true
+			errs, squares = errs+small.StdErr, squares+small.StdErr*small.StdErr
 		}
 	}
-	return sum, stdErr, known
+	return sum, math.Sqrt(min(squares+sharing*(errs*errs-squares), 2*squares)), known
 }
