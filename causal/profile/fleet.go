@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -18,53 +19,10 @@ func (e Epoch) count(progress string, metric Metric) EpochCount {
 	return EpochCount{}
 }
 
-// beside is how many epochs away placebos may be from what is compared with them.
-const beside = 2
-
-// placebo returns the next epoch of one process in a direction in which nothing was held, if it
-// has something to compare, and its weight among two: by how near it is.
-func placebo(all []Epoch, from, direction int, has func(Epoch) bool) (e Epoch, distance int64) {
-	for i := from + direction; i >= 0 && i < len(all); i += direction {
-		away := (all[i].Number - all[from].Number) * int64(direction)
-		if away > beside {
-			break
-		}
-		if all[i].Level == 0 && has(all[i]) {
-			return all[i], away
-		}
-	}
-	return Epoch{}, 0
-}
-
-// A neighbor is a placebo next to an epoch, and its part in what that is compared with.
-type neighbor struct {
-	Epoch
-	part float64
-}
-
-// neighbors are the placebos next to an epoch, by how near they are, so that what grows steadily
-// cancels; none where there are none.
-func neighbors(all []Epoch, i int, has func(Epoch) bool) []neighbor {
-	before, back := placebo(all, i, -1, has)
-	after, ahead := placebo(all, i, +1, has)
-	switch {
-	case back == 0 && ahead == 0:
-		return nil
-	case back == 0:
-		return []neighbor{{after, 1}}
-	case ahead == 0:
-		return []neighbor{{before, 1}}
-	}
-	w := float64(ahead) / float64(back+ahead)
-	return []neighbor{{before, w}, {after, 1 - w}}
-}
-
-// placebos is the mean of a value in the neighbors of an epoch; not known without one.
-func placebos(of []neighbor, value func(Epoch) float64) (mean float64, known bool) {
-	for _, n := range of {
-		mean += n.part * value(n.Epoch)
-	}
-	return mean, len(of) > 0
+// neighbors are the placebos next to an epoch of one process that have something to compare.
+func neighbors(all []Epoch, i int, has func(Epoch) bool) []design.Neighbor[Epoch] {
+	number := func(place int) int64 { return all[place].Number }
+	return design.Neighbors(all, i, number, func(e Epoch) bool { return e.Level == 0 && has(e) })
 }
 
 // A gain is what all processes counted in epochs in which one region was held. What the region
@@ -110,20 +68,20 @@ func (g *gain) count(all []Epoch, i int, progress string, metric Metric) {
 		return
 	}
 	next := neighbors(all, i, func(e Epoch) bool { return e.count(progress, metric).Visits > 0 })
-	each, known := placebos(next, func(e Epoch) float64 {
+	if len(next) == 0 {
+		return
+	}
+	each := design.Mean(next, func(e Epoch) float64 {
 		c := e.count(progress, metric)
 		return float64(c.Sum) / float64(c.Visits)
 	})
-	if !known {
-		return
-	}
 	g.visits += float64(here.Visits)
 	g.Time += float64(here.Sum)
 	g.Base += float64(here.Visits) * each
 	if g.shares == nil {
 		g.shares = map[int64]float64{}
 		for _, n := range next {
-			g.shares[n.Number] = n.part
+			g.shares[n.Window.Number] = n.Part
 		}
 	}
 }
@@ -139,7 +97,7 @@ func alike(all []gain) float64 {
 		own++
 		for number, part := range g.shares {
 			own += part * part
-			for _, next := range all[i+1 : min(len(all), i+1+2*beside)] {
+			for _, next := range all[i+1 : min(len(all), i+1+2*design.Beside)] {
 				shared += part * next.shares[number]
 			}
 		}
@@ -154,13 +112,13 @@ func (g *gain) hold(all []Epoch, i int) {
 	here := all[i]
 	same := func(e Epoch) bool { return e.Region == here.Region }
 	ran := func(e Epoch) bool { return same(e) && e.Own > 0 }
-	part, _ := placebos(neighbors(all, i, ran), func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
+	part := design.Mean(neighbors(all, i, ran), func(e Epoch) float64 { return float64(e.Taken) / float64(e.Own) })
 	g.holders++
 	g.Own += float64(here.Own)
 	g.Taken += float64(here.Taken) - part*float64(here.Own)
-	if own, known := placebos(neighbors(all, i, same), func(e Epoch) float64 { return float64(e.Own) }); known {
+	if next := neighbors(all, i, same); len(next) > 0 {
 		g.beside += float64(here.Own)
-		g.Placed += own
+		g.Placed += design.Mean(next, func(e Epoch) float64 { return float64(e.Own) })
 	}
 }
 

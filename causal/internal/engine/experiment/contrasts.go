@@ -3,6 +3,7 @@ package experiment
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/stats"
 )
@@ -95,16 +96,16 @@ func Contrasts(steps []Step) map[Arm][]Contrast {
 		if s.Speedup == 0 || s.visits == 0 {
 			continue
 		}
-		before, weight, after, found := baselines(steps, i)
-		if !found {
+		next := baselines(steps, i)
+		if len(next) == 0 {
 			continue
 		}
 		c := Contrast{
-			comparison: between(s, before, weight, after), Own: s.visits * s.own,
-			taken: s.visits * (s.taken - weight*before.takenOf(s.Spared) - (1-weight)*after.takenOf(s.Spared)), Arms: 1,
-			stretched: delayedBy(s.lost) - weight*delayedBy(before.lost) - (1-weight)*delayedBy(after.lost),
+			comparison: between(s, next), Own: s.visits * s.own, Arms: 1,
+			taken:     s.visits * (s.taken - design.Mean(next, func(b Step) float64 { return b.takenOf(s.Spared) })),
+			stretched: delayedBy(s.lost) - design.Mean(next, func(b Step) float64 { return delayedBy(b.lost) }),
 		}
-		if lasted, spans, known := placebosOf(s.Spared, before, weight, after); known && s.lasts > 0 {
+		if lasted, spans, known := placebosOf(s.Spared, next); known && s.lasts > 0 {
 			c.shrunk, c.held = s.visits*(lasted-s.lasts)*s.spans, c.taken
 			c.ends, c.baseEnds = s.visits*s.spans, s.visits*spans
 		}
@@ -115,16 +116,13 @@ func Contrasts(steps []Step) map[Arm][]Contrast {
 
 // placebosOf is what spans of a region take in its placebos beside an arm, and how many there are
 // for each visit.
-func placebosOf(region int, before Step, weight float64, after Step) (lasts, spans float64, known bool) {
+func placebosOf(region int, next []design.Neighbor[Step]) (lasts, spans float64, known bool) {
 	sum := 0.0
-	for _, p := range []struct {
-		Step
-		weight float64
-	}{{before, weight}, {after, 1 - weight}} {
-		if p.Spared == region && p.lasts > 0 && p.weight > 0 {
-			lasts += p.weight * p.lasts
-			spans += p.weight * p.spans
-			sum += p.weight
+	for _, n := range next {
+		if b := n.Window; b.Spared == region && b.lasts > 0 {
+			lasts += n.Part * b.lasts
+			spans += n.Part * b.spans
+			sum += n.Part
 		}
 	}
 	if sum == 0 {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"time"
 
+	"github.com/otelprof/otelprof/causal/internal/design"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -57,9 +58,6 @@ func BaseOf(steps []Step) time.Duration {
 	return time.Duration(sum.time / max(1, sum.visits))
 }
 
-// beside is how many steps away a baseline may be from the arm that it is compared with.
-const beside = 2
-
 // A comparison is an arm and the baselines next to it.
 type comparison struct{ time, visits, baseTime, baseVisits float64 }
 
@@ -95,50 +93,29 @@ func Pairs(steps []Step) map[Arm][]float64 {
 	return reductions
 }
 
-// baselines returns the baselines next to a step, in proportion to how near they are, and the
-// weight of the one before; of one that is missing it is 0. Where a round has one, that of another
-// round is none: it would be in two samples of one arm, which are taken to be independent.
-func baselines(steps []Step, i int) (before Step, weight float64, after Step, found bool) {
-	before, back := baseline(steps, i, -1)
-	after, ahead := baseline(steps, i, +1)
-	if back > 0 && ahead > 0 && before.round != after.round {
-		if before.round != steps[i].round {
-			before, back = Step{}, 0
-		} else {
-			after, ahead = Step{}, 0
-		}
+// baselines returns the baselines next to a step. Where a round has one, that of another round is
+// none: it would be in two samples of one arm, which are taken to be independent.
+func baselines(steps []Step, i int) []design.Neighbor[Step] {
+	number := func(place int) int64 { return int64(place) }
+	next := design.Neighbors(steps, i, number, func(s Step) bool { return s.Speedup == 0 && s.visits > 0 })
+	if len(next) < 2 || next[0].Window.round == next[1].Window.round {
+		return next
 	}
-	switch {
-	case back == 0 && ahead == 0:
-		return Step{}, 0, Step{}, false
-	case back == 0 || ahead == 0:
-		return before, float64(back) / float64(back+ahead), after, true
+	own := next[:1]
+	if next[0].Window.round != steps[i].round {
+		own = next[1:]
 	}
-	return before, float64(ahead) / float64(back+ahead), after, true
+	own[0].Part = 1
+	return own
 }
 
-// between compares a step with two baselines, of which the first has a weight and the second the
-// rest.
-func between(s, before Step, weight float64, after Step) comparison {
+// between compares a step with baselines.
+func between(s Step, next []design.Neighbor[Step]) comparison {
 	return comparison{
 		time: s.time, visits: s.visits,
-		baseTime:   weight*before.time + (1-weight)*after.time,
-		baseVisits: weight*before.visits + (1-weight)*after.visits,
+		baseTime:   design.Mean(next, func(b Step) float64 { return b.time }),
+		baseVisits: design.Mean(next, func(b Step) float64 { return b.visits }),
 	}
-}
-
-// baseline returns the next baseline in a direction and how far away it is, 0 if there is none.
-func baseline(steps []Step, from, direction int) (b Step, distance int) {
-	for d := 1; d <= beside; d++ {
-		i := from + d*direction
-		if i < 0 || i >= len(steps) {
-			break
-		}
-		if steps[i].Speedup == 0 && steps[i].visits > 0 {
-			return steps[i], d
-		}
-	}
-	return Step{}, 0
 }
 
 // A SelfCheck is how many intervals were made from arms without any delay, and how many of them
@@ -156,7 +133,8 @@ func CheckBaselines(steps []Step) (c SelfCheck) {
 	}
 	var block []comparison
 	for i := 1; i+1 < len(baselines); i += 2 {
-		block = append(block, between(baselines[i], baselines[i-1], 0.5, baselines[i+1]))
+		next := []design.Neighbor[Step]{{Window: baselines[i-1], Part: 0.5}, {Window: baselines[i+1], Part: 0.5}}
+		block = append(block, between(baselines[i], next))
 		if len(block) < stats.LeastToJudge {
 			continue
 		}
