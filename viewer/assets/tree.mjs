@@ -71,19 +71,31 @@ export function buildTree(spans) {
   return { nodes, roots, byKey };
 }
 
-/** selfSegments returns the parts [start, end] of a node in which no child was open. */
+const maxSegments = 500; // of one span: more are neither seen nor drawn in time
+
+/**
+ * selfSegments returns the parts [start, end] of a node in which no child was open. A part that begins within a
+ * 500th of the node after another is joined to it without the child between them: their sum stays true.
+ */
 export function selfSegments(node) {
   const from = node.span.start_ns;
   const to = from + node.span.duration_ns;
   const out = [];
   let at = from;
+  let next = from; // from here on a part stands by itself
+  const add = (end) => {
+    if (end > at && at < next) out.at(-1)[1] += end - at;
+    else if (end > at) {
+      out.push([at, end]);
+      next = at + (to - from) / maxSegments;
+    }
+  };
   const children = node.children.map((c) => c.span).sort((a, b) => a.start_ns - b.start_ns);
   for (const child of children) {
-    const start = Math.min(Math.max(child.start_ns, from), to);
-    if (start > at) out.push([at, start]);
+    add(Math.min(Math.max(child.start_ns, from), to));
     at = Math.max(at, Math.min(child.start_ns + child.duration_ns, to));
   }
-  if (to > at) out.push([at, to]);
+  add(to);
   return out;
 }
 

@@ -88,6 +88,15 @@ test("self segments are what the children leave", () => {
   assert.deepEqual(selfSegments(tree.nodes[1]), [[150, 170]]);
 });
 
+test("self segments are few, and as long together as they were", () => {
+  const many = 50_000;
+  const children = Array.from({ length: many }, (_, i) => span("c", 0, 4 * i + 1, 3));
+  const segments = selfSegments(buildTree([span("root", -1, 0, 4 * many), ...children]).nodes[0]);
+  assert.ok(segments.length <= 501, `${segments.length} segments`);
+  assert.equal(segments.reduce((sum, [from, to]) => sum + to - from, 0), many);
+  segments.forEach(([from], i) => assert.ok(i === 0 || from >= segments[i - 1][1], `${i} begins within another`));
+});
+
 test("the axis holds late spans and such before the start", () => {
   assert.deepEqual(extent({ duration_ns: 100, spans: [span("a", -1, -5, 10), span("b", -1, 90, 50)] }), [-5, 140]);
   assert.deepEqual(extent({ duration_ns: 0, spans: [] }), [0, 1]);
