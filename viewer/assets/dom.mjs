@@ -53,26 +53,30 @@ export function keyed(container, items, keyOf, make, skip = 0) {
   for (const item of items) {
     let key = keyOf(item);
     while (parts.has(key)) key += "\u0002";
-    const part = old.get(key) ?? make(item);
+    const part = old.get(key) ?? make(item, key);
     old.delete(key);
     parts.set(key, part);
     part.update(item);
     if (part.el === at) at = at.nextElementSibling;
     else container.insertBefore(part.el, at);
   }
-  for (const part of old.values()) part.el.remove();
+  for (const { el } of old.values()) if (el.parentElement === container) el.remove(); // another may have it now
   container.keyedParts = parts;
   if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
 }
 
 /**
  * keyedInSlices is keyed for a table with many rows: each slice of them has a body of its own, and the page reacts to its
- * user between two. Another call, and stop, end what is still to be drawn.
+ * user between two. A row that moves to another body stays the same, with its focus. Another call, and stop, end what
+ * is still to be drawn.
  */
 export function keyedInSlices(table, items, keyOf, make, slice = 100) {
   clearTimeout(table.nextSlice);
+  const rows = new Map([...table.tBodies].flatMap((body) => [...body.keyedParts]));
+  const focused = table.contains(document.activeElement) ? document.activeElement : null;
   const draw = (i) => {
-    keyed(table.tBodies[i] ?? table.createTBody(), items.slice(i * slice, (i + 1) * slice), keyOf, make);
+    keyed(table.tBodies[i] ?? table.createTBody(), items.slice(i * slice, (i + 1) * slice), keyOf, (item, key) => rows.get(key) ?? make(item));
+    if (document.activeElement === document.body && table.contains(focused)) focused.focus({ preventScroll: true });
     if ((i + 1) * slice < items.length) table.nextSlice = setTimeout(draw, 0, i + 1);
     else for (const body of [...table.tBodies].slice(i + 1)) body.remove();
   };

@@ -25,6 +25,7 @@ export class Element {
     this.childNodes.splice(at ? this.childNodes.indexOf(at) : this.childNodes.length, 0, node);
   }
   remove() {
+    if (this.parent && this.contains(document.activeElement)) document.activeElement = document.body;
     if (this.parent) this.parent.childNodes = this.parent.childNodes.filter((c) => c !== this);
     this.parent = null;
   }

@@ -4,7 +4,7 @@ import { install, settle } from "./fakedom.mjs";
 import { Poller } from "../assets/api.mjs";
 import { causalView } from "../assets/causal.mjs";
 import { compareBar, currentMark } from "../assets/comparison.mjs";
-import { h, keyed, once } from "../assets/dom.mjs";
+import { h, keyed, keyedInSlices, once } from "../assets/dom.mjs";
 import { statusBar } from "../assets/plan.mjs";
 import { regionsView } from "../assets/regions.mjs";
 import { tables } from "../assets/schedule.mjs";
@@ -26,6 +26,33 @@ test("rows of one key are as many as there are items, however often they are dra
   for (let i = 0; i < 3; i++) assert.deepEqual(draw("a", "b", "c"), ["a", "b", "c"]);
   assert.deepEqual(draw("b"), ["b"]);
   assert.deepEqual(draw(), []);
+});
+
+test("a row that moves to another body keeps the focus", async () => {
+  install();
+  const table = h("table");
+  Object.defineProperty(table, "tBodies", { get: () => table.children });
+  table.createTBody = () => {
+    const body = h("tbody");
+    table.append(body);
+    return body;
+  };
+  const draw = async (...keys) => {
+    keyedInSlices(table, keys, (key) => key, (key) => ({ el: h("tr", {}, key), update() {} }), 2);
+    await new Promise((done) => { setTimeout(done, 30); });
+    return table.children.map((body) => body.textContent);
+  };
+  assert.deepEqual(await draw("a", "b", "c"), ["ab", "c"]);
+  const row = table.children[0].children[1];
+  row.focus();
+  assert.deepEqual(await draw("x", "a", "b", "c"), ["xa", "bc"]);
+  assert.equal(document.activeElement, row);
+  assert.ok(table.contains(row));
+  assert.deepEqual(await draw("b", "c", "x", "a", "d"), ["bc", "xa", "d"]);
+  assert.equal(document.activeElement, row);
+  assert.equal(table.children[0].children[0], row);
+  assert.deepEqual(await draw("a"), ["a"]);
+  assert.equal(document.activeElement, document.body);
 });
 
 test("an answer that cannot be drawn is no lost process", async () => {
