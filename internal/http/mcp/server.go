@@ -60,6 +60,7 @@ type params struct {
 	Name            string          `json:"name"`
 	Arguments       json.RawMessage `json:"arguments"`
 	ClientInfo      implementation  `json:"clientInfo"` // of initialize
+	RequestID       json.RawMessage `json:"requestId"`  // of notifications/cancelled
 	Meta            meta            `json:"_meta"`
 }
 

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -166,6 +170,67 @@ func TestServe(t *testing.T) {
 	gone := errors.New("gone")
 	if err := testServer().Serve(t.Context(), iotest.ErrReader(gone), &out); !errors.Is(err, gone) || strings.Contains(err.Error(), "at most") {
 		t.Errorf("an input that cannot be read: %v, want its own error", err)
+	}
+}
+
+// Calls of tools wait neither for one another nor hold up what else comes, a call that was
+// cancelled has no answer, and all that are under way when the input ends have theirs.
+func TestServeAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Tools: []Tool{{Name: "wait", Call: func(ctx context.Context, a json.RawMessage) (string, error) {
+			var of struct{ Seconds int }
+			if err := json.Unmarshal(a, &of); err != nil {
+				return "", err
+			}
+			select {
+			case <-time.After(time.Duration(of.Seconds) * time.Second):
+				return "waited", nil
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		}}}}
+		call := func(id string, seconds int) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"wait","arguments":{"seconds":%d}}}`, id, seconds)
+		}
+		serve := func(in ...string) (ids []string, took time.Duration) {
+			start := time.Now()
+			var out strings.Builder
+			if err := s.Serve(t.Context(), strings.NewReader(strings.Join(in, "\n")), &out); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(out.String()) {
+				var a answer
+				if err := json.Unmarshal([]byte(line), &a); err != nil || a.Error != nil {
+					t.Errorf("answer %q: %v", line, err)
+				}
+				ids = append(ids, string(a.ID))
+			}
+			return ids, time.Since(start)
+		}
+		ids, took := serve(call("1", 3600), call(`"b"`, 2), call("3", 1), `{"jsonrpc":"2.0","id":4,"method":"ping"}`,
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no more needed"}}`)
+		if diff := cmp.Diff([]string{"4", "3", `"b"`}, ids); diff != "" || took != 2*time.Second {
+			t.Errorf("served in %v, want 2s; answers (-want +got):\n%s", took, diff)
+		}
+		var many []string
+		for i := range 2*atOnce + 1 {
+			many = append(many, call(fmt.Sprint(i), 1))
+		}
+		if ids, took := serve(many...); len(ids) != len(many) || took != 3*time.Second {
+			t.Errorf("%d of %d calls of 1 s answered in %v, want all in 3s, since %d are under way at most", len(ids), len(many), took, atOnce)
+		}
+	})
+}
+
+// A client that reads no more ends the conversation.
+func TestServeUnread(t *testing.T) {
+	gone := errors.New("gone")
+	r, w := io.Pipe()
+	_ = r.CloseWithError(gone) // is nil always
+	for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`} {
+		if err := testServer().Serve(t.Context(), strings.NewReader(text), w); !errors.Is(err, gone) {
+			t.Errorf("%s: error %v, want that of the output", text, err)
+		}
 	}
 }
 

@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,46 +11,6 @@ import (
 
 // maxMessage is the largest message that is read.
 const maxMessage = 1 << 20
-
-// Serve answers messages, one on each line, in their order, until in ends, or ctx has when one
-// comes.
-func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), maxMessage+1) // and the end of its line
-	for ctx.Err() == nil && lines.Scan() {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
-		if name := greeting(lines.Bytes()); name != "" {
-			ctx = context.WithValue(ctx, clientKey{}, name)
-		}
-		text := s.Handle(ctx, lines.Bytes())
-		if text == nil {
-			continue
-		}
-		if _, err := out.Write(append(text, '\n')); err != nil {
-			return fmt.Errorf("mcp: answer: %w", err)
-		}
-	}
-	switch err := lines.Err(); {
-	case err == nil || ctx.Err() != nil:
-		return nil
-	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("mcp: message: must have at most %d bytes: %w", maxMessage, err)
-	default:
-		return fmt.Errorf("mcp: input: must be readable to its end: %w", err)
-	}
-}
-
-// greeting is the client's name in the handshake of the older generation, "" for other messages.
-func greeting(text []byte) string {
-	var m message
-	var p params
-	if json.Unmarshal(text, &m) != nil || m.Method != "initialize" || json.Unmarshal(m.Params, &p) != nil {
-		return ""
-	}
-	return p.ClientInfo.Name
-}
 
 // ServeHTTP answers a POST of one message with JSON. Who may send one is decided before.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
