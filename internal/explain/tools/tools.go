@@ -24,8 +24,10 @@ func New(api API, writes bool) []mcp.Tool {
 			`{"progress":{"type":"string","description":"span whose end is a unit of work; by default the busiest"}}`, nil,
 			func(ctx context.Context, a rankArguments) (string, error) { return Rank(ctx, api, a.Progress) }),
 		tool("explain", "Why a region is slow: latency, what its spans wait for and who ends that (which lock, held by whom), counters, its slowest requests.",
-			`{"region":{"type":"string","description":"name of a span"}}`, []string{"region"},
-			func(ctx context.Context, a regionArguments) (string, error) { return Explain(ctx, api, a.Region) }),
+			`{"region":{"type":"string","description":"name of a span"},"scope":{"type":"string","description":"of its tracer, where regions of several have that name"}}`, []string{"region"},
+			func(ctx context.Context, a explainArguments) (string, error) {
+				return Explain(ctx, api, a.Region, a.Scope)
+			}),
 		tool("whatif", "What would be if one region were faster by 10 to 95 %: throughput and latency of each unit of work, with intervals, by each way of measuring.",
 			`{"region":{"type":"string","description":"name of a span"}}`, []string{"region"},
 			func(ctx context.Context, a regionArguments) (string, error) { return WhatIf(ctx, api, a.Region) }),
@@ -59,6 +61,7 @@ func New(api API, writes bool) []mcp.Tool {
 
 type (
 	rankArguments    struct{ Progress string }
+	explainArguments struct{ Region, Scope string }
 	regionArguments  struct{ Region string }
 	sessionArguments struct{ ID, Region string }
 	compareArguments struct{ Seconds int }

@@ -75,7 +75,7 @@ func TestLengths(t *testing.T) {
 		answer            func() (string, error)
 	}{
 		{"rank", "region with a name that is long 000", "", func() (string, error) { return Rank(t.Context(), api, "") }},
-		{"explain", "region with a name that is long 000 (internal", "shown)", func() (string, error) { return Explain(t.Context(), api, p.Curves[0].Region.Name) }},
+		{"explain", "region with a name that is long 000 (internal", "shown)", func() (string, error) { return Explain(t.Context(), api, p.Curves[0].Region.Name, "") }},
 		{"session", "GET /", "of 300 spans shown)", func() (string, error) { return Session(t.Context(), api, "", "") }},
 		{"verify", "100 of 100", "of 100 outcomes shown)", func() (string, error) { return Verify(t.Context(), api) }},
 		{"plan_check", "it would not be started here: experiments are off", "of 64 lines of the plan shown)", func() (string, error) { return PlanCheck(t.Context(), api, "{}") }},
@@ -113,6 +113,31 @@ func TestCompareVersions(t *testing.T) {
 	}
 }
 
+// Of regions of one name in several scopes one is explained, which the answer says, and a scope
+// chooses another.
+func TestExplainScopes(t *testing.T) {
+	api := fakeAPI(map[string]any{"sessions": map[string]any{"sessions": []any{}}, "regions": map[string]any{"regions": []map[string]any{
+		{"name": "read", "scope": "db", "count": 10}, {"name": "other", "scope": "web", "count": 9},
+		{"name": "read", "scope": "cache", "scope_version": "1.2", "count": 8},
+	}}})
+	const more = "1 more regions have this name"
+	for _, tt := range []struct{ region, scope, first, second string }{
+		{"read", "", "read (, scope db)", more + ", and requests below may be theirs; the argument scope names another scope: cache 1.2"},
+		{"read", "cache", "read (, scope cache)", more + ", and requests below may be theirs; the argument scope names another scope: db"},
+		{"other", "", "other (, scope web)", ""},
+	} {
+		text, err := Explain(t.Context(), api, tt.region, tt.scope)
+		first, second, _ := strings.Cut(text, "\n")
+		second, _, _ = strings.Cut(second, "\n")
+		if err != nil || !strings.HasPrefix(first, tt.first) || second != tt.second {
+			t.Errorf("%s of %q: %v, lines %q and %q; want %q and %q", tt.region, tt.scope, err, first, second, tt.first, tt.second)
+		}
+	}
+	if _, err := Explain(t.Context(), api, "read", "web"); err == nil || err.Error() != `scope "web" of region "read": must be one of db, cache` {
+		t.Errorf("a scope without that region: %v", err)
+	}
+}
+
 // A process that has begun anew, and has counted more by now, is not the one before.
 func TestCompareAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +162,7 @@ func TestLongNames(t *testing.T) {
 		regions = append(regions, map[string]any{"name": fmt.Sprint(i) + strings.Repeat("é", 1000), "scope": "s", "count": 10})
 	}
 	api := fakeAPI(map[string]any{"regions": map[string]any{"regions": regions}})
-	if _, err := Explain(t.Context(), api, "x"); err == nil || len(err.Error()) > mostBytes || !strings.Contains(err.Error(), "19é") {
+	if _, err := Explain(t.Context(), api, "x", ""); err == nil || len(err.Error()) > mostBytes || !strings.Contains(err.Error(), "19é") {
 		t.Errorf("%v: want all of 20 in %d bytes", err, mostBytes)
 	}
 }
@@ -193,7 +218,7 @@ func TestErrors(t *testing.T) {
 	p, regions := manyRegions(30)
 	api := fakeAPI(map[string]any{"causal/profile": p, "regions": map[string]any{"regions": regions}, "sessions": map[string]any{"sessions": []any{}}})
 	for want, answer := range map[string]func() (string, error){
-		`region "x": must be one of region with a name that is long 000`: func() (string, error) { return Explain(t.Context(), api, "x") },
+		`region "x": must be one of region with a name that is long 000`: func() (string, error) { return Explain(t.Context(), api, "x", "") },
 		"and 10 more":                     func() (string, error) { return WhatIf(t.Context(), api, "x") },
 		`progress point "x": must be one`: func() (string, error) { return Rank(t.Context(), api, "x") },
 		"it has none":                     func() (string, error) { return Session(t.Context(), api, "", "x") },

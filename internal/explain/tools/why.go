@@ -11,24 +11,28 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 )
 
-// Explain returns why a region is slow.
-func Explain(ctx context.Context, api API, name string) (string, error) {
+// Explain returns why a region is slow. Of several with that name it is the first one of the scope,
+// or of all where that is "".
+func Explain(ctx context.Context, api API, name, scope string) (string, error) {
 	regions, _, err := api.regions(ctx)
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(regions, func(r region) bool { return r.Name == name })
-	if i < 0 {
-		names := make([]string, len(regions))
-		for i, r := range regions {
-			names[i] = r.Name
-		}
-		return "", fmt.Errorf("region %q: must be one of %s", name, oneOf(names))
+	named := slices.DeleteFunc(slices.Clone(regions), func(r region) bool { return r.Name != name })
+	if len(named) == 0 {
+		return "", fmt.Errorf("region %q: must be one of %s", name, oneOf(each(regions, func(r region) string { return r.Name })))
 	}
-	r := regions[i]
+	i := slices.IndexFunc(named, func(r region) bool { return scope == "" || r.Scope == scope })
+	if i < 0 {
+		return "", fmt.Errorf("scope %q of region %q: must be one of %s", scope, name, oneOf(each(named, func(r region) string { return r.Scope })))
+	}
+	r := named[i]
 	var out page
 	out.line("%s (%s, scope %s): %d calls, %d errors; p50 %s, p90 %s, p99 %s, max %s; self time %s of all regions', %s of its own",
 		r.Name, r.Kind, r.Scope, r.Count, r.Errors, duration(r.P50), duration(r.P90), duration(r.P99), duration(r.Max), percent(r.SelfShare), percent(r.Self/max(r.Total, 1)))
+	if others := slices.Delete(named, i, i+1); len(others) > 0 {
+		out.line("%d more regions have this name, and requests below may be theirs; the argument scope names another scope: %s", len(others), oneOf(each(others, region.scoped)))
+	}
 	if r.Pmu != nil && r.Pmu.Spans > 0 {
 		out.line("on the CPU, a span in the mean of %d: %s", r.Pmu.Spans, r.counted())
 	}
@@ -39,6 +43,17 @@ func Explain(ctx context.Context, api API, name string) (string, error) {
 		return "", err
 	}
 	return out.String(), nil
+}
+
+// scoped is the scope with its version.
+func (r region) scoped() string { return strings.TrimSpace(r.Scope + " " + r.Version) }
+
+func each(regions []region, text func(region) string) []string {
+	all := make([]string, len(regions))
+	for i, r := range regions {
+		all[i] = text(r)
+	}
+	return all
 }
 
 func (r region) counted() string {

@@ -21,6 +21,7 @@ otelprof view takes, an execution trace included. Without -region and -session i
 `,
 	Run: func(c *command.Call) error {
 		region := c.String("region", "", "`name` of a span: latency, waits, counters, slowest requests")
+		scope := c.String("scope", "", "`scope` of the tracer of -region, where several have a region of that name")
 		session := c.String("session", "", "`ID` of a session or a trace: its spans, with self times and waits")
 		foretold := c.Bool("foretold", false, "say what was foretold of versions before, and what came")
 		timeout := c.Duration("timeout", 10*time.Second, "`time` that a request may take")
@@ -30,6 +31,8 @@ otelprof view takes, an execution trace included. Without -region and -session i
 		switch {
 		case *region != "" && *session != "":
 			return command.Usagef("session: must not be beside -region")
+		case *scope != "" && *region == "":
+			return command.Usagef("scope %q: must be beside -region", *scope)
 		case *foretold && *region+*session != "":
 			return command.Usagef("foretold: must not be beside -region and -session")
 		}
@@ -43,7 +46,7 @@ otelprof view takes, an execution trace included. Without -region and -session i
 		case *foretold:
 			text, err = tools.Verify(ctx, api)
 		case *region != "":
-			text, err = tools.Explain(ctx, api, *region)
+			text, err = tools.Explain(ctx, api, *region, *scope)
 		default:
 			text, err = tools.Session(ctx, api, *session, "")
 		}
