@@ -85,7 +85,7 @@ func (s Prometheus) latencyBases(ctx context.Context, b *profileBuilder, metric 
 		return err
 	}
 	for _, one := range answer {
-		if b.ofPlan(one) && !math.IsNaN(one.value) {
+		if b.ofPlan(one) && isFinite(one.value) {
 			b.bases[cell{mode: profile.Mode(one.labels[promMode]), progress: one.labels[promPoint], metric: metric}] = seconds(one.value)
 		}
 	}
@@ -180,15 +180,18 @@ func (b *profileBuilder) add(s promSeries) error {
 	if err != nil {
 		return err
 	}
+	if err := s.counted(s.value); err != nil {
+		return err
+	}
 	switch s.labels["__name__"] {
 	case promProgress:
-		b.tally(c).Visits += uint64(max(s.value, 0))
+		b.tally(c).Visits += uint64(s.value)
 	case promEffective:
 		b.tally(c).Effective += seconds(s.value)
 	case promDelay:
 		b.tally(c).Delay += seconds(s.value)
 	case promDelays:
-		b.tally(c).Delays += uint64(max(s.value, 0))
+		b.tally(c).Delays += uint64(s.value)
 	case promOwn:
 		b.tally(c).Own += seconds(s.value)
 	case promEffect:
@@ -200,6 +203,8 @@ func (b *profileBuilder) add(s promSeries) error {
 	}
 	return nil
 }
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func seconds(v float64) time.Duration { return time.Duration(math.Round(v * float64(time.Second))) }
 
@@ -311,7 +316,7 @@ func (b *profileBuilder) profile() (profile.Profile, error) {
 // Where instances contradict each other, it is the whole range.
 func pooled(c cell, parts []*interval) profile.Effect {
 	known := slices.DeleteFunc(slices.Clone(parts), func(x *interval) bool {
-		return math.IsNaN(x.value) || math.IsInf(x.hi-x.lo, 0) // a bound has not arrived
+		return !isFinite(x.value + x.hi - x.lo) // a bound has not arrived
 	})
 	e := profile.Effect{Speedup: c.speedup}
 	if len(known) == 0 {

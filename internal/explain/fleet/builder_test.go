@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -12,8 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/http/own"
+	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 )
 
 // promLine is a series in short: name, value, then labels and their values.
@@ -270,6 +274,49 @@ func TestPrometheusParts(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]float64{"served": 79, "awaited": 1}, b.waits[profile.Region{Scope: "shop", Name: "price"}]); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
+// A counter that is no number, or none that it can be, is an error that names it.
+func TestPrometheusCounters(t *testing.T) {
+	for _, name := range []string{promProgress, promDelays, promEffective, promDelay, promOwn} {
+		for _, v := range []float64{math.NaN(), math.Inf(1), 1e30, -1} {
+			s := promLine(name, v, "job", "shop", promInstance, "a", promSpeedup, "0.25", promMode, "slowdown")
+			want := fmt.Sprintf("%s of instance shop/a: %g: must be in [0, ", name, v)
+			if err := newProfileBuilder(nil).add(s); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s %g: error %v, want %q", name, v, err, want)
+			}
+			s.values = []promValue{{at: 1, value: v}}
+			if err := newProfileBuilder(nil).rose([]promSeries{s}); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s %g, that rose: error %v, want %q", name, v, err, want)
+			}
+		}
+	}
+	for _, x := range []interval{{value: math.Inf(1), hi: 1}, {value: math.NaN(), hi: 1}, {hi: math.NaN()}, {lo: math.Inf(-1), hi: math.Inf(1)}} {
+		if e := pooled(cell{}, []*interval{&x}); e.Withheld.Code != withheldcode.Bounds {
+			t.Errorf("an effect of %+v: %+v, want it withheld", x, e)
+		}
+	}
+}
+
+// A transport gives a round trip to a function.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A program whose transport is instrumented has no spans of these queries.
+func TestPrometheusQueriesAreOwn(t *testing.T) {
+	before := http.DefaultClient.Transport
+	t.Cleanup(func() { http.DefaultClient.Transport = before })
+	asked := errors.New("asked")
+	http.DefaultClient.Transport = transport(func(r *http.Request) (*http.Response, error) {
+		if _, ok := trace.SpanFromContext(r.Context()).(own.Span); !ok {
+			t.Error("a query is not marked as the profiler's own")
+		}
+		return nil, asked
+	})
+	if _, err := (Prometheus{URL: "http://prometheus.test"}).Profile(t.Context()); !errors.Is(err, asked) {
+		t.Errorf("error %v, want that of the transport", err)
 	}
 }
 

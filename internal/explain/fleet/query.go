@@ -13,8 +13,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/otelprof/otelprof/causal/profile"
+	"github.com/otelprof/otelprof/internal/http/own"
 )
 
 // maxPromBytes bounds what a server of Prometheus may answer.
@@ -71,6 +73,22 @@ func (s promSeries) region() profile.Region {
 // instance names the process that a series is from.
 func (s promSeries) instance() string { return s.labels["job"] + "/" + s.labels[promInstance] }
 
+// counted returns an error where a value is one that its counter cannot have.
+func (s promSeries) counted(v float64) error {
+	most := float64(1 << 53)
+	switch s.labels["__name__"] {
+	case promEffective, promDelay, promOwn:
+		most = float64(math.MaxInt64 / time.Second)
+	case promProgress, promDelays:
+	default:
+		return nil
+	}
+	if v >= 0 && v <= most { // NaN is neither
+		return nil
+	}
+	return fmt.Errorf("%s of instance %s: %g: must be in [0, %g]", s.labels["__name__"], s.instance(), v, most)
+}
+
 // selector puts matchers together with the user's.
 func (s Prometheus) selector(matchers string) string {
 	if s.Match != "" {
@@ -90,7 +108,7 @@ func (s Prometheus) query(ctx context.Context, expression, kind string) ([]promS
 	if s.At != "" {
 		values.Set("time", s.At)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("api/v1/query").String(), strings.NewReader(values.Encode()))
+	request, err := http.NewRequestWithContext(own.Context(ctx), http.MethodPost, u.JoinPath("api/v1/query").String(), strings.NewReader(values.Encode()))
 	if err != nil {
 		return nil, err
 	}

@@ -314,6 +314,9 @@ func (b *profileBuilder) rose(list []promSeries) error {
 		}
 		h := b.history(c, s.instance())
 		for _, v := range s.values {
+			if err := s.counted(v.value); err != nil {
+				return err
+			}
 			if h[v.at] == nil {
 				h[v.at] = &counts{}
 			}
