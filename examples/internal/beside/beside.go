@@ -110,7 +110,7 @@ func (p Program) Profile(ctx context.Context, length time.Duration, optimized bo
 // measured is both views of one run: recordings answer, or, in runtime mode, an experiment by
 // overlap.
 func (p Program) measured(ctx context.Context, length time.Duration, optimized bool) (Profiles, error) {
-	c, err := p.newController(length)
+	c, err := p.newController(ctx, length)
 	if err != nil {
 		return Profiles{}, err
 	}

@@ -133,6 +133,18 @@ func TestCompare(t *testing.T) {
 	})
 }
 
+// A controller whose experiment cannot begin leaves no goroutine behind.
+func TestBeginNothing(t *testing.T) {
+	c, err := permitted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Program{}).begin(t.Context(), c, profile.ModeOverlap, time.Minute); err == nil {
+		t.Error("an experiment of no region has begun, want an error")
+	}
+	goleak.VerifyNone(t)
+}
+
 func TestFlags(t *testing.T) {
 	for _, args := range [][]string{{"-for", "1s"}, {"surplus"}, {"-none"}} {
 		if err := (Program{}).run(t.Context(), args, io.Discard, io.Discard); err == nil {

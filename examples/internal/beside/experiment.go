@@ -20,12 +20,12 @@ func inRuntime(c *causal.Controller) bool { return c.Status().Handover == profil
 
 // newController returns one for recordings, or, in runtime mode, with an experiment by overlap that
 // has begun.
-func (p Program) newController(length time.Duration) (*causal.Controller, error) {
+func (p Program) newController(ctx context.Context, length time.Duration) (*causal.Controller, error) {
 	c, err := permitted()
 	if err != nil || !inRuntime(c) {
 		return c, err
 	}
-	return c, p.begin(c, profile.ModeOverlap, length)
+	return c, p.begin(ctx, c, profile.ModeOverlap, length)
 }
 
 // permitted returns a controller that takes plans.
@@ -33,13 +33,16 @@ func permitted() (*causal.Controller, error) {
 	return causal.NewController(causal.WithExperiments(caps), causal.WithBreaker(plan.Abort{P99Ratio: 1000, ErrDelta: 1, Window: plan.Duration(time.Minute), MinSamples: 1000}))
 }
 
-// begin begins an experiment.
-func (p Program) begin(c *causal.Controller, mode profile.Mode, length time.Duration) error {
+// begin begins an experiment, and shuts the controller down where there can be none.
+func (p Program) begin(ctx context.Context, c *causal.Controller, mode profile.Mode, length time.Duration) error {
 	plan, err := p.plan(mode, length)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.Apply(plan)
 	}
-	return c.Apply(plan)
+	if err != nil {
+		err = errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
+	}
+	return err
 }
 
 // dilated runs the program under experiments by dilation, and returns what they say.
@@ -48,8 +51,8 @@ func (p Program) dilated(ctx context.Context, length time.Duration, optimized bo
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	if err := p.begin(c, profile.ModeDilation, length); err != nil {
-		return profile.Profile{}, errors.Join(err, c.Shutdown(context.WithoutCancel(ctx)))
+	if err := p.begin(ctx, c, profile.ModeDilation, length); err != nil {
+		return profile.Profile{}, err
 	}
 	_, err = p.during(ctx, c, optimized, lasting(length))
 	prof := c.Profile()
