@@ -171,16 +171,21 @@ func (p *TracerProvider) Store() Store { return p.worker.store }
 func (p *TracerProvider) Unwrap() trace.TracerProvider { return p.base }
 
 // ForceFlush waits until the sessions that have ended are in the store, and flushes the wrapped
-// provider meanwhile, if it can.
+// provider meanwhile, if it can. It returns soon after ctx has ended, even if the wrapped provider
+// hangs.
 func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 	f, ok := p.base.(interface{ ForceFlush(context.Context) error })
 	if !ok {
 		return p.worker.flush(ctx)
 	}
 	base := make(chan error, 1)
-	go func() { base <- f.ForceFlush(ctx) }() // a store that hangs does not keep the exporters
+	// A store that hangs does not keep the exporters.
+	go func() { base <- ending.Within(ctx, func() error { return f.ForceFlush(ctx) }) }()
 	err := p.worker.flush(ctx)
-	return errors.Join(err, <-base)
+	if errBase := <-base; errBase != nil {
+		err = errors.Join(err, fmt.Errorf("spans: flush: wrapped provider: %w", errBase))
+	}
+	return err
 }
 
 // Shutdown stores the sessions that have ended, stops the worker, and shuts down the wrapped

@@ -60,6 +60,29 @@ func TestFullQueueIsCountedAndNeverWaitsFor(t *testing.T) {
 	}
 }
 
+// hangingFlush flushes when it is let go, whatever its context.
+type hangingFlush struct {
+	noop.TracerProvider
+	released chan struct{}
+}
+
+func (p hangingFlush) ForceFlush(context.Context) error {
+	<-p.released
+	return nil
+}
+
+func TestForceFlushDoesNotHangWithTheWrappedProvider(t *testing.T) {
+	base := hangingFlush{released: make(chan struct{})}
+	release := sync.OnceFunc(func() { close(base.released) })
+	t.Cleanup(release)
+	time.AfterFunc(5*time.Second, release)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := wrap(t, base).ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("ForceFlush = %v, want that the context has ended", err)
+	}
+}
+
 func TestLateChildOfAStoredSessionIsNotASecondDrop(t *testing.T) {
 	store, appending, release := blockingStore()
 	tp := wrap(t, noop.NewTracerProvider(), spans.WithQueueSize(1), spans.WithStore(store))
