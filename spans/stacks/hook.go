@@ -134,36 +134,36 @@ func outlived(r *spans.Span, before unsafe.Pointer) bool {
 
 // debts are labels that goroutines still have, or will have again, from spans that ended elsewhere
 // or before spans below them. Only a goroutine itself can change its labels, so it does when it
-// comes by here again. A place that is taken over belonged most likely to a goroutine that has
-// ended.
+// comes by here again. One that has ended does not: of each place the oldest are forgotten.
 type debts struct {
-	any    atomic.Bool // from the first one on
-	places [256]atomic.Pointer[debt]
+	any    atomic.Bool                 // from the first one on
+	places [256]atomic.Pointer[[]debt] // by goroutine, the newest last; no list is ever changed
 }
 
 // A debt is that a goroutine which has the labels set is to have those from before.
 type debt struct {
 	goroutine   goroutine.ID
 	set, before unsafe.Pointer
-	next        *debt // of the same goroutine, older
-	length      int   // of the list from here
 }
 
-// mostDebts bounds those of one goroutine. The oldest are forgotten.
+// mostDebts bounds those of one place, and so of one goroutine.
 const mostDebts = 16
 
-func (d *debts) place(id goroutine.ID) *atomic.Pointer[debt] { return &d.places[int(id)%len(d.places)] }
+func (d *debts) place(id goroutine.ID) *atomic.Pointer[[]debt] {
+	return &d.places[int(id)%len(d.places)]
+}
 
 // push notes that a goroutine has to put back what it had before set.
 func (d *debts) push(id goroutine.ID, set, before unsafe.Pointer) {
 	place := d.place(id)
 	for {
 		old := place.Load()
-		next := &debt{goroutine: id, set: set, before: before, length: 1}
-		if old != nil && old.goroutine == id && old.length < mostDebts {
-			next.next, next.length = old, old.length+1
+		var kept []debt
+		if old != nil {
+			kept = (*old)[max(0, len(*old)+1-mostDebts):]
 		}
-		if place.CompareAndSwap(old, next) {
+		all := slices.Concat(kept, []debt{{id, set, before}})
+		if place.CompareAndSwap(old, &all) {
 			d.any.Store(true)
 			return
 		}
@@ -177,16 +177,12 @@ func (d *debts) owes(set unsafe.Pointer) bool {
 		return false
 	}
 	id := goroutine.Current()
-	for o := d.place(id).Load(); o != nil && o.goroutine == id; o = o.next {
-		if o.set == set {
-			return true
-		}
-	}
-	return false
+	all := d.place(id).Load()
+	return all != nil && slices.ContainsFunc(*all, func(o debt) bool { return o.goroutine == id && o.set == set })
 }
 
-// pay gives the calling goroutine its labels back. One load as long as there never were debts, a
-// few nanoseconds later on.
+// pay gives the calling goroutine its labels back. One load as long as there never were debts, some
+// nanoseconds later on.
 func (d *debts) pay(l *labels) {
 	if d.any.Load() {
 		d.payNow(l)
@@ -195,31 +191,31 @@ func (d *debts) pay(l *labels) {
 
 func (d *debts) payNow(l *labels) {
 	id := goroutine.Current()
+	own := func(o debt) bool { return o.goroutine == id }
 	place := d.place(id)
-	owed := place.Load()
-	if owed == nil || owed.goroutine != id || !place.CompareAndSwap(owed, nil) {
-		return
-	}
-	var left []*debt // oldest last
-	for o := owed; o != nil; o = o.next {
-		left = append(left, o)
-	}
-	has := profLabels()
-	paid := has
-	for i := 0; i < len(left); i++ {
-		if left[i].set == paid {
-			paid = left[i].before
-			left = slices.Delete(left, i, i+1)
-			i = -1 // any of the others may follow
+	for {
+		old := place.Load()
+		if old == nil || !slices.ContainsFunc(*old, own) {
+			return
 		}
-	}
-	if paid != has {
-		setProfLabels(paid)
-	}
-	if !l.inRegion(paid) {
-		return // no span is open here whose end would lead to one of the others
-	}
-	for _, o := range slices.Backward(left) {
-		d.push(id, o.set, o.before)
+		has, left := profLabels(), slices.Clone(*old)
+		paid := has
+		for i := len(left) - 1; i >= 0; i-- {
+			if own(left[i]) && left[i].set == paid {
+				paid = left[i].before
+				left = slices.Delete(left, i, i+1)
+				i = len(left) // any of the others may follow
+			}
+		}
+		if !l.inRegion(paid) { // no span is open here whose end would lead to one of the others
+			left = slices.DeleteFunc(left, own)
+		}
+		if !place.CompareAndSwap(old, &left) {
+			continue // another goroutine has noted one
+		}
+		if paid != has {
+			setProfLabels(paid)
+		}
+		return
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -194,6 +195,37 @@ func TestEndElsewhere(t *testing.T) {
 	check(t, h, "after next", set{})
 	if h.elsewhere.Load() != 1 {
 		t.Errorf("elsewhere = %d, want 1", h.elsewhere.Load())
+	}
+}
+
+// Debts of other goroutines at the same place leave a goroutine's own alone, and have their limit.
+func TestDebtsOfOnePlace(t *testing.T) {
+	needGoroutines(t)
+	h := testHook(t, false)
+	tr := testTracer(t, h)
+	_, moving := tr.Start(context.Background(), "moving")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		moving.End()
+	}()
+	<-ended
+	id, labels := goroutine.Current(), unsafe.Pointer(new(int))
+	owe := func(n int) {
+		for range n {
+			h.owed.push(id+goroutine.ID(len(h.owed.places)), labels, nil)
+		}
+	}
+	owe(mostDebts - 1)
+	_, next := tr.Start(context.Background(), "next")
+	next.End()
+	check(t, h, "after next", set{})
+	if left := len(*h.owed.place(id).Load()); left != mostDebts-1 {
+		t.Errorf("%d debts left, want the %d of another goroutine", left, mostDebts-1)
+	}
+	owe(3)
+	if left := len(*h.owed.place(id).Load()); left != mostDebts {
+		t.Errorf("%d debts at one place, want %d", left, mostDebts)
 	}
 }
 
