@@ -23,9 +23,12 @@ var ErrFormat = errors.New("stacks: recording")
 const (
 	// maxProfileBytes bounds what is read, before and after it is unpacked.
 	maxProfileBytes = 128 << 20
-	// maxMessages bounds the samples, labels, locations, lines, functions and texts. One has two
-	// bytes at least, and takes some hundred when it is parsed.
+	// maxMessages bounds the samples, labels, locations, lines, functions, texts and comments. One
+	// has a byte or two at least, and takes some hundred when it is parsed.
 	maxMessages = 4 << 20
+	// maxNumbers bounds the locations and values in all samples. One has a byte at least, and takes
+	// 16 when it is parsed.
+	maxNumbers = 32 << 20
 	// maxCalls bounds the stacks of all samples, of which each has no more calls than a tree:
 	// samples share locations, which may have many lines.
 	maxCalls = 128 << 20
@@ -36,19 +39,21 @@ const (
 // Read reads a recording, or any other CPU profile in pprof's format, gzipped or not. Of frames it
 // keeps what a [Frame] has. A profile of a process in which spans are labeled, taken by any tool,
 // has its regions, but without their names unless they are among the labels. The error wraps
-// [ErrFormat] for what is not a CPU profile, or above 128 MiB, 4 Mi messages, 16 Ki regions or 128
-// Ki calls in a stack.
+// [ErrFormat] for what is not a CPU profile, or above 128 MiB, 4 Mi messages, 32 Mi locations in
+// samples, 16 Ki regions or 128 Ki calls in a stack.
 func Read(r io.Reader) (*Recording, error) {
 	data, err := readProfileBytes(r, maxProfileBytes)
 	if err != nil {
 		return nil, err
 	}
-	n, ok := messages(data, 0)
+	var has census
 	switch {
-	case !ok:
+	case !has.add(data, 0):
 		return nil, fmt.Errorf("%w: must be a profile in pprof's format", ErrFormat)
-	case n > maxMessages:
-		return nil, fmt.Errorf("%w: %d messages: must be at most %d", ErrFormat, n, maxMessages)
+	case has.messages > maxMessages:
+		return nil, fmt.Errorf("%w: %d messages: must be at most %d", ErrFormat, has.messages, maxMessages)
+	case has.numbers > maxNumbers:
+		return nil, fmt.Errorf("%w: %d locations and values of samples: must be at most %d", ErrFormat, has.numbers, maxNumbers)
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err == nil {
@@ -60,10 +65,27 @@ func Read(r io.Reader) (*Recording, error) {
 	return fromProfile(p)
 }
 
-// messages counts the fields of bytes in a message of protocol buffers, those of one number only
-// unless that is 0: of a profile with the labels of samples and the lines of locations. It is false
-// where the parser of profiles would fail, too.
-func messages(data []byte, only uint64) (n int, ok bool) {
+// A census is what a profile has, counted before it is parsed.
+type census struct {
+	messages int // and comments
+	numbers  int // of samples: locations and values
+}
+
+// The numbers of fields of a profile, of its samples and of its locations.
+const (
+	fieldSample   = 2
+	fieldLocation = 4
+	fieldComment  = 13
+
+	fieldOfSampleLocation = 1
+	fieldOfSampleValue    = 2
+	fieldOfSampleLabel    = 3
+	fieldOfLocationLine   = 4
+)
+
+// add counts what is in a message of protocol buffers: in a profile, of which part is 0, or in what
+// is its field part. It is false where the parser of profiles would fail, too.
+func (c *census) add(data []byte, part uint64) bool {
 	for len(data) > 0 {
 		key, used := binary.Uvarint(data)
 		data = data[max(used, 0):]
@@ -80,28 +102,45 @@ func messages(data []byte, only uint64) (n int, ok bool) {
 		case 5:
 			size = 4
 		default:
-			return 0, false
+			return false
 		}
 		if used <= 0 || length <= 0 || size > uint64(len(data)) {
-			return 0, false
+			return false
 		}
-		number, inner := key>>3, 0
-		if key&7 == 2 && (only == 0 || only == number) {
+		if !c.field(data[:size], part, key>>3, key&7 == 2) {
+			return false
+		}
+		data = data[size:]
+	}
+	return true
+}
+
+func (c *census) field(content []byte, part, number uint64, isBytes bool) bool {
+	switch {
+	case part == 0 && number == fieldComment:
+		c.messages += numbersIn(content)
+	case part == fieldSample && (number == fieldOfSampleLocation || number == fieldOfSampleValue):
+		c.numbers += numbersIn(content)
+	case !isBytes:
+	case part == 0:
+		c.messages++
+		if number == fieldSample || number == fieldLocation {
+			return c.add(content, number)
+		}
+	case part == fieldSample && number == fieldOfSampleLabel, part == fieldLocation && number == fieldOfLocationLine:
+		c.messages++
+	}
+	return true
+}
+
+// numbersIn counts integers, one or several packed: each ends with a byte below 0x80.
+func numbersIn(content []byte) (n int) {
+	for _, b := range content {
+		if b < 0x80 {
 			n++
 		}
-		switch ok = true; {
-		case only != 0 || key&7 != 2:
-		case number == 2: // a sample
-			inner, ok = messages(data[:size], 3)
-		case number == 4: // a location
-			inner, ok = messages(data[:size], 4)
-		}
-		if !ok {
-			return 0, false
-		}
-		n, data = n+inner, data[size:]
 	}
-	return n, true
+	return n
 }
 
 func readProfileBytes(r io.Reader, most int) ([]byte, error) {

@@ -147,6 +147,11 @@ func TestReadNamesWithoutNumbers(t *testing.T) {
 	}
 }
 
+// fieldOf is a field of bytes in a message of protocol buffers.
+func fieldOf(number byte, content []byte) []byte {
+	return slices.Concat([]byte{number<<3 | 2}, binary.AppendUvarint(nil, uint64(len(content))), content)
+}
+
 func TestReadRefuses(t *testing.T) {
 	good := written(t, recorded())
 	zipped := func(parts ...[]byte) []byte {
@@ -176,7 +181,10 @@ func TestReadRefuses(t *testing.T) {
 			p.Sample = append(p.Sample, p.Sample[0])
 		}), "with those before"},
 		"many empty samples": {bytes.Repeat([]byte{2<<3 | 2, 0}, maxMessages+1), "must be at most 4194304"},
-		"many empty labels":  {slices.Concat([]byte{2<<3 | 2}, binary.AppendUvarint(nil, 2*maxMessages), bytes.Repeat([]byte{3<<3 | 2, 0}, maxMessages)), "must be at most 4194304"},
+		"many empty labels":  {fieldOf(fieldSample, bytes.Repeat([]byte{3<<3 | 2, 0}, maxMessages)), "must be at most 4194304"},
+		"many comments":      {fieldOf(fieldComment, bytes.Repeat([]byte{1}, maxMessages+1)), "4194305 messages: must be at most 4194304"},
+		"many locations":     {fieldOf(fieldSample, fieldOf(fieldOfSampleLocation, bytes.Repeat([]byte{1}, maxNumbers+1))), "33554433 locations and values of samples: must be at most 33554432"},
+		"many values":        {bytes.Repeat(fieldOf(fieldSample, fieldOf(fieldOfSampleValue, bytes.Repeat([]byte{0}, 1<<20))), 33), "must be at most 33554432"},
 		"many calls": {pprofOf(t, func(p *profile.Profile) {
 			l := p.Location[0]
 			l.Line = slices.Repeat(l.Line, 1000)
