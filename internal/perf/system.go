@@ -27,14 +27,14 @@ type Limits struct {
 // Unlimited is the limit that is none.
 const Unlimited = ^uint64(0)
 
-// Trials say what happened when it was tried on a thread of this process, in user mode. Nil means
-// that it worked.
+// Trials say what happened when it was tried on a thread of this process, in user mode, samples on
+// all threads. Nil means that it worked.
 type Trials struct {
 	Call    error // perf_event_open reaches the kernel; nil for any answer of it
 	Clock   error // a software counter
 	Counter error // a hardware counter: opened, scheduled, and it counted
 	Page    error // [Open] has that counter read in user space: it can be, and that is faster
-	Samples error // 1000 samples a second of CPU time
+	Samples error // 1000 samples a second of CPU time, by a [Sampler]
 	Usage   error // [ThreadUsage]
 	Timer   error // timerfd_create
 

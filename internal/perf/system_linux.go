@@ -112,36 +112,24 @@ func tryPage(g *Group) error {
 	return errNotFaster
 }
 
-// trySamples asks for 1000 samples of CPU time a second and waits for one.
+// trySamples takes 1000 samples of CPU time a second, as they are taken of a program, until one has
+// come.
 func trySamples() error {
-	const ringPages, frequency = 8, 1000
-	attr := &unix.PerfEventAttr{
-		Type:        unix.PERF_TYPE_SOFTWARE,
-		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Config:      unix.PERF_COUNT_SW_CPU_CLOCK,
-		Sample:      frequency,
-		Sample_type: unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
-		Bits:        unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitFreq,
-	}
-	file, err := unix.PerfEventOpen(attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	s, err := OpenSampler(time.Millisecond)
 	if err != nil {
-		return fmt.Errorf("perf_event_open: %w", err)
+		return err
 	}
-	defer unix.Close(file) //nolint:errcheck // It was a trial.
-	ring, err := unix.Mmap(file, 0, (1+ringPages)*unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return fmt.Errorf("mmap: %w", err)
-	}
-	defer unix.Munmap(ring) //nolint:errcheck // It was mapped.
+	defer s.Close() //nolint:errcheck // It was a trial.
 	// Samples are of time on a CPU, so this spins. A busy machine may give the CPU to others in the
 	// meantime.
-	head := &(*unix.PerfEventMmapPage)(unsafe.Pointer(&ring[0])).Data_head
-	for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
-		if atomic.LoadUint64(head) != 0 {
-			return nil
-		}
+	came := false
+	for start := time.Now(); !came && time.Since(start) < 100*time.Millisecond; {
+		s.Read(func(*Sample) { came = true })
 	}
-	return errNoSample
+	if !came {
+		return errNoSample
+	}
+	return nil
 }
 
 // countCounters counts how many counters fit into one group that the kernel also schedules: those

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/otelprof/otelprof/internal/perf/perftest"
 	"github.com/otelprof/otelprof/internal/testutil"
 )
 
@@ -109,6 +110,19 @@ func TestReadSystemFiltered(t *testing.T) {
 	}
 	if s.Usage != nil || s.Timer != nil {
 		t.Errorf("usage %v, timer %v, want none", s.Usage, s.Timer)
+	}
+}
+
+// What is tried of samples is what takes them of a program, whose threads and CPUs need files.
+func TestTrySamples(t *testing.T) {
+	if !child(t, nil) {
+		return
+	}
+	if err := perftest.LimitFiles(6); err != nil {
+		t.Fatal(err)
+	}
+	if err := trySamples(); !errors.Is(err, ErrTooManyFiles) {
+		t.Errorf("with 6 open files at most: %v, want that samples need more", err)
 	}
 }
 

@@ -109,11 +109,12 @@ func (f finding) userReads() Check {
 func (f finding) samples(r *Report) Check {
 	c := Check{Name: "samples", Status: StatusMissing}
 	const rate = 1000
+	low := f.MaxSampleRate != nil && *f.MaxSampleRate < rate // then the kernel throttles
 	switch {
-	case f.Samples == nil:
+	case f.Samples == nil && !low:
 		c.Status, c.Detail = StatusOK, fmt.Sprintf("%d samples of a thread's CPU time per second", rate)
-	case f.blame(r, &c, "perf_event_open", "perf_event_paranoid"):
-	case f.MaxSampleRate != nil && *f.MaxSampleRate < rate:
+	case f.Samples != nil && f.blame(r, &c, "perf_event_open", "perf_event_paranoid"):
+	case low:
 		c.Detail = fmt.Sprintf("perf_event_max_sample_rate is %d, must be at least %d", *f.MaxSampleRate, rate)
 		// The kernel lowers it when it finds that samples take too much time.
 		c.Remedies = f.onHost(fmt.Sprintf("sudo sysctl kernel.perf_event_max_sample_rate=%d", 100*rate), "")

@@ -233,6 +233,14 @@ func TestReportCauses(t *testing.T) {
 			Check{Status: StatusUntried, Detail: "level 2, but: too many open files"},
 		},
 		{
+			"a low rate at which samples come, and are throttled", linux(map[string]string{"proc/sys/kernel/perf_event_max_sample_rate": "200\n"}),
+			"samples",
+			Check{
+				Status: StatusMissing, Detail: "perf_event_max_sample_rate is 200, must be at least 1000",
+				Remedies: []Remedy{{"host", "sudo sysctl kernel.perf_event_max_sample_rate=100000", ""}},
+			},
+		},
+		{
 			"all files open", linux(nil, func(s *perf.System) {
 				s.Counter = &perf.Error{Kind: perf.ErrTooManyFiles, Errno: syscall.EMFILE, Cause: "the process may have 6 files open"}
 			}),
