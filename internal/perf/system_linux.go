@@ -25,6 +25,9 @@ var (
 // readKernel fills in all that is not the Go runtime's.
 func (s *System) readKernel() {
 	s.Files = ReadFiles(os.DirFS("/"))
+	if s.OpenFiles != nil {
+		*s.OpenFiles = max(0, *s.OpenFiles-1) // the folder itself was open while it was listed
+	}
 	s.MaxFiles, s.MaxLockedBytes = limit(unix.RLIMIT_NOFILE), limit(unix.RLIMIT_MEMLOCK)
 	// Counters are a thread's.
 	runtime.LockOSThread()

@@ -42,6 +42,9 @@ func TestReadSystem(t *testing.T) {
 	if s.Usage != nil || s.Timer != nil || s.MaxFiles == 0 || s.Kernel == "" || s.UID == nil || s.OpenFiles == nil {
 		t.Errorf("ReadSystem() = %+v", s)
 	}
+	if s.OpenFiles != nil && *s.OpenFiles != before-1 {
+		t.Errorf("OpenFiles = %d, want %d: what the test lists has its own folder", *s.OpenFiles, before-1)
+	}
 	if s.Counter != nil {
 		testutil.Lacks(t, "PMU", "no hardware counter: "+s.Counter.Error())
 	}
