@@ -73,6 +73,19 @@ func TestDebts(t *testing.T) {
 	})
 }
 
+// A lock that may be another goroutine's stays where it is, and has no place any more.
+func TestUnlockOfAnother(t *testing.T) {
+	before := held.Load()
+	if !held.take() {
+		t.Fatalf("%d locks are held, want room for one more", before)
+	}
+	m := measurement{name: &nameState{}}
+	m.unlock(false)
+	if after := held.Load(); after != before || !m.name.moves.Load() {
+		t.Errorf("%d locks held, and %d before; the name moves: %t, want that it does", after, before, m.name.moves.Load())
+	}
+}
+
 // A goroutine whose place another one has taken keeps its lock; it does not undo the other's.
 func TestDebtsOneByPlace(t *testing.T) {
 	if !goroutine.Known() {

@@ -206,7 +206,9 @@ func (m *measurement) finish() (Deltas, outcome) {
 		return Deltas{}, otherGoroutine
 	}
 	deltas, outcome := m.since()
-	m.unlock(outcome != unread && outcome != otherThread)
+	// Where goroutines cannot be distinguished, only being on the same thread proves that it is the
+	// same one.
+	m.unlock(goroutine.Known() || outcome != unread && outcome != otherThread)
 	return deltas, outcome
 }
 
@@ -243,13 +245,13 @@ func (m *measurement) since() (Deltas, outcome) {
 	return Deltas{}, implausible
 }
 
-// unlock undoes the lock of begin. A goroutine that has another's lock on its hands must not:
-// it would undo one that the application has taken. Where goroutines cannot be distinguished,
-// only being on the same thread proves that it is the same one.
-func (m *measurement) unlock(sameThread bool) {
-	if goroutine.Known() || sameThread {
+// unlock undoes the lock of begin. A goroutine that may have another's lock on its hands must not:
+// it would undo one that the application has taken. That one keeps its thread until it ends, and
+// spans of the name lock no other.
+func (m *measurement) unlock(own bool) {
+	held.give(1)
+	if own {
 		runtime.UnlockOSThread()
-		held.give(1)
 		return
 	}
 	m.name.moves.Store(true)
