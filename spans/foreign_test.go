@@ -44,7 +44,13 @@ func (t foreignTracer) Start(ctx context.Context, _ string, _ ...trace.SpanStart
 }
 
 func (s *foreignSpan) IsRecording() bool { return s.ends == 0 }
+
+// SetAttributes keeps the slice: nothing says that it must not.
 func (s *foreignSpan) SetAttributes(kv ...attribute.KeyValue) {
+	if s.attributes == nil {
+		s.attributes = kv
+		return
+	}
 	s.attributes = append(s.attributes, kv...)
 }
 
@@ -112,6 +118,22 @@ func TestForeignSpansGetNothingInvented(t *testing.T) {
 	}
 	if f := base.last; len(f.events) != 1 || f.events[0] != "exception" || f.ends != 1 {
 		t.Errorf("a panicking span got events %v and %d ends, want one exception and one end", f.events, f.ends)
+	}
+}
+
+// reusing is a hook that sets attributes from one slice.
+type reusing struct{ attributes []attribute.KeyValue }
+
+func (h *reusing) OnStart(ctx context.Context, _ *spans.Span) context.Context { return ctx }
+func (h *reusing) OnEnd(r *spans.Span)                                        { r.SetAttributes(h.attributes...) }
+
+func TestForeignSpansGetAttributesOfTheirOwn(t *testing.T) {
+	base, h := &foreignProvider{}, &reusing{[]attribute.KeyValue{attribute.Int("set", 1)}}
+	_, s := wrap(t, base, spans.WithHook(h)).Tracer("").Start(context.Background(), "a")
+	s.End()
+	h.attributes[0] = attribute.Int("used again", 2)
+	if got := base.last.attributes; len(got) != 1 || got[0] != attribute.Int("set", 1) {
+		t.Errorf("attributes %v, want those that the hook has set", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package spans
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -202,8 +203,16 @@ func (r *Span) IsRecording() bool {
 }
 
 // SetAttributes sets attributes of the span. It does nothing on a span that is not
-// recording or has ended.
-func (r *Span) SetAttributes(kv ...attribute.KeyValue) { r.inner().SetAttributes(kv...) }
+// recording or has ended. The caller may use the slice again.
+func (r *Span) SetAttributes(kv ...attribute.KeyValue) {
+	if !r.recorded { // the SDK copies them, another provider may not
+		if !r.IsRecording() {
+			return
+		}
+		kv = slices.Clone(kv)
+	}
+	r.inner().SetAttributes(kv...)
+}
 
 // BeginWait marks the beginning of a wait, for a lock or a channel say: the time until
 // [Span.EndWait] is not self time. Waits may nest and overlap.
