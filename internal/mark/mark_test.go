@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,6 +51,24 @@ func TestWrittenIsRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+}
+
+// A name that is cut ends with a whole letter, and one that has none is cut all the same.
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		want int
+	}{
+		{strings.Repeat("x", mark.MaxName), mark.MaxName},
+		{strings.Repeat("x", mark.MaxName+1), mark.MaxName},
+		{"x" + strings.Repeat("ä", mark.MaxName), mark.MaxName - 1},
+		{"x" + strings.Repeat("€", mark.MaxName), mark.MaxName - 2},
+		{strings.Repeat("\x80", 2*mark.MaxName), mark.MaxName - utf8.UTFMax},
+	} {
+		if got := mark.Cut(tt.name); got != tt.name[:tt.want] {
+			t.Errorf("Cut(%.10q…) has %d bytes, want %d", tt.name, len(got), tt.want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -76,8 +77,17 @@ func LogProgress(name string) {
 	buffers.Put(buffer)
 }
 
-// Cut returns as much of a name as a mark has room for.
-func Cut(name string) string { return name[:min(len(name), MaxName)] }
+// Cut returns as much of a name as a mark has room for, in whole letters.
+func Cut(name string) string {
+	if len(name) <= MaxName {
+		return name
+	}
+	end := MaxName
+	for end > MaxName-utf8.UTFMax && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
+}
 
 // log writes a message of at least one byte.
 func log(ctx context.Context, category string, message []byte) {
