@@ -59,9 +59,9 @@ func exemplarsIn(t *testing.T, tp *spans.TracerProvider, reader *sdkmetric.Manua
 	return out
 }
 
-func wrapExemplars(t *testing.T, s sdktrace.Sampler) *spans.TracerProvider {
+func wrapExemplars(t *testing.T, s sdktrace.Sampler, opts ...spans.Option) *spans.TracerProvider {
 	t.Helper()
-	tp := spans.WrapTracerProvider(newSDK(s))
+	tp := spans.WrapTracerProvider(newSDK(s), opts...)
 	t.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
 	return tp
 }
@@ -146,6 +146,8 @@ func TestExemplarsLeftOut(t *testing.T) {
 		}
 	}
 	none("not sampled", wrapExemplars(t, sdktrace.NeverSample()))
+	noSession := spans.WithSessionFilter(func(context.Context, string) bool { return false })
+	none("without a session", wrapExemplars(t, sdktrace.AlwaysSample(), noSession))
 	none("in an hour", wrapExemplars(t, sdktrace.AlwaysSample()), trace.WithTimestamp(time.Now().Add(time.Hour)))
 	t.Setenv("OTEL_METRICS_EXEMPLAR_FILTER", " Always_Off")
 	none("switched off", wrapExemplars(t, sdktrace.AlwaysSample()))

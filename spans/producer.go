@@ -45,8 +45,10 @@ type reported struct {
 // collection takes about 3 µs for each region, and returns no error.
 //
 // Durations have exemplars: of each region up to eight sampled spans of sessions that have ended
-// since the last collection, among them the slowest. OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves
-// them out.
+// since the last collection, among them the slowest. A span is none that its session had no room
+// for, that has no session by [WithSessionFilter], or whose session was dropped when it ended:
+// [Dropped] counts those of SessionFull, QueueFull and Discarded.
+// OTEL_METRICS_EXEMPLAR_FILTER=always_off leaves them out.
 func NewProducer(tp *TracerProvider, t metricdata.Temporality) sdkmetric.Producer {
 	if t != metricdata.DeltaTemporality {
 		t = metricdata.CumulativeTemporality
