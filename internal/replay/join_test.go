@@ -303,6 +303,32 @@ func TestJoinLeavesOut(t *testing.T) {
 	}
 }
 
+// TestJoinCollections has garbage collected in both processes, before the recording too, and a
+// goroutine of the second one help to its end.
+func TestJoinCollections(t *testing.T) {
+	a := newTwoServices(3600*1e9, 80e-6)
+	recs := a.play(t, 1e9)
+	goroutines := recs[0].Count
+	recs[0].Marking = []trace.Interval{{From: 1e8, To: 2e8}}
+	recs[1].Marking = []trace.Interval{{From: a.stock.on(-2e8), To: a.stock.on(-1e8)}, {From: a.stock.on(3e8), To: a.stock.on(4e8)}}
+	recs[1].Assists = []trace.Assist{{G: 1, Interval: trace.Interval{From: a.stock.on(5e8), To: 1 << 62}}}
+	rec, err := trace.Join([]string{"shop", "stock"}, recs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := rec.Processes[0].Marking, rec.Processes[1].Marking
+	near := func(a, b int64) bool { return max(a-b, b-a) <= rec.Processes[1].Clock.Bound+2 }
+	if rec.Marking != nil || !slices.Equal(first, []trace.Interval{{From: 1e8, To: 2e8}}) {
+		t.Errorf("garbage was collected at %v of both, %v of the first process, want no time and 100 to 200 ms", rec.Marking, first)
+	}
+	if len(second) != 1 || !near(second[0].From, 3e8) || !near(second[0].To, 4e8) {
+		t.Errorf("garbage was collected in the second process at %v, want 300 to 400 ms", second)
+	}
+	if h := rec.Assists; len(h) != 1 || h[0].G != goroutines+1 || !near(h[0].From, 5e8) || h[0].To != rec.End {
+		t.Errorf("goroutines helped at %v, want number %d from 500 ms to %d", h, goroutines+1, rec.End)
+	}
+}
+
 // TestJoinRefuses has recordings that cannot be joined.
 func TestJoinRefuses(t *testing.T) {
 	two := func() []*trace.Recording { return newTwoServices(0, 0).play(t, 1e9) }

@@ -53,6 +53,7 @@ type class struct{ runtime, joins, excludes bool }
 type walk struct {
 	r          *trace.Recording
 	goroutines []goroutine
+	homes      []int32 // by goroutine, the process; nil for one
 	begun      []int64 // by span
 	ended      []int64 // by span, never while it is open
 	places     []int32 // by site, the index into names: of locks and channels
@@ -92,7 +93,7 @@ type spanWait struct {
 
 func newWalk(r *trace.Recording) *walk {
 	w := &walk{
-		r: r, goroutines: slices.Repeat([]goroutine{{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}}, int(r.Count)),
+		r: r, homes: r.Homes(), goroutines: slices.Repeat([]goroutine{{base: trace.None, span: trace.None, since: never, request: trace.None, running: never}}, int(r.Count)),
 		begun: slices.Repeat([]int64{never}, len(r.Spans)), ended: slices.Repeat([]int64{never}, len(r.Spans)),
 		places: make([]int32, len(r.Sites)), askers: make([]int32, len(r.Sites)), classes: make([]class, len(r.Sites)), names: []string{""}, ids: map[partKey]int32{},
 		running: slices.Repeat([]int32{trace.None}, len(r.Regions)), on: make([]int32, len(r.Spans)), serving: map[int32]*request{}, served: map[int32]*tail{},
@@ -186,7 +187,7 @@ func (w *walk) end(g *goroutine, e *trace.Event) {
 			wait.by, wait.byPlace = w.holder(g.lock, since)
 		}
 	}
-	if (wait.kind == Processor || wait.kind == Runtime) && w.collecting(since, e.At) {
+	if (wait.kind == Processor || wait.kind == Runtime) && w.collecting(e.G, since, e.At) {
 		wait = spanWait{span: wait.span, by: trace.None, kind: GC, at: wait.at, length: wait.length}
 	}
 	w.took(g, w.book(wait), wait.length)

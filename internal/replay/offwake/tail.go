@@ -139,9 +139,12 @@ func (w *walk) took(g *goroutine, id int32, length int64) {
 	one.parts = append(one.parts, part{id, length})
 }
 
-// collecting reports whether garbage was collected for most of a time.
-func (w *walk) collecting(from, to int64) bool {
+// collecting reports whether garbage was collected in a goroutine's process for most of a time.
+func (w *walk) collecting(g int32, from, to int64) bool {
 	all := w.r.Marking // in order, and apart from each other
+	if w.homes != nil {
+		all = w.r.Processes[w.homes[g]].Marking
+	}
 	first, _ := slices.BinarySearchFunc(all, from+1, func(c trace.Interval, at int64) int { return cmp.Compare(c.To, at) })
 	var overlap int64
 	for _, c := range all[first:] {

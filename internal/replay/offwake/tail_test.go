@@ -111,6 +111,28 @@ func TestTailOfCollections(t *testing.T) {
 	}
 }
 
+// In recordings that were joined a processor is missing for the collector of its own process alone.
+func TestTailOfCollectionsOfProcesses(t *testing.T) {
+	for home, want := range []map[Kind]time.Duration{{Running: 2000, GC: 2000}, {Running: 2000, Processor: 2000}} {
+		s := newScript(t)
+		s.Running(0, 1)
+		s.Running(0, 2)
+		s.R.Processes = []trace.Process{{Goroutines: 1}, {Goroutines: 2}}
+		s.R.Processes[home].Marking = []trace.Interval{{From: 1000, To: 5000}}
+		s.Open(1000, 1, 11, 0, order)
+		s.Add(trace.Event{Kind: trace.EvYield, At: 2000, G: s.Goroutine(1), By: trace.NoWaker})
+		s.Start(4000, 1, 0)
+		s.Close(5000, 1, 11)
+		parts := map[Kind]time.Duration{}
+		for _, p := range s.read(9000).Tails[0].Slowest[0].Parts {
+			parts[p.Kind] += p.For
+		}
+		if diff := cmp.Diff(want, parts); diff != "" {
+			t.Errorf("garbage collected in process %d, parts (-want +got):\n%s", home, diff)
+		}
+	}
+}
+
 // Where a request ends on another goroutine its parts add up to its duration as far as its own one
 // was there.
 func TestTailOfRequestsThatEndElsewhere(t *testing.T) {

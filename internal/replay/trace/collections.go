@@ -25,12 +25,32 @@ const (
 // idle processor takes nothing from them ([EvIdle]); what others do widens answers by
 // [Conditions.Collected].
 type Collections struct {
-	Marking []Interval // of the whole program, in order, apart from each other
+	Marking []Interval // of the whole program, in order, apart from each other; nil in what [Join] returns
 	Assists []Assist   // by goroutine, each in order
 }
 
 // An Interval is a stretch of a recording, ns on its clock.
 type Interval struct{ From, To int64 }
+
+// within is the part between two times by another clock, and by that.
+func (x Interval) within(from, to int64, by *Clock) Interval {
+	return Interval{max(from, by.at(x.From)), min(to, by.at(x.To))}
+}
+
+// between returns the collections in a part of the time by another clock, and by that.
+func (c *Collections) between(from, to int64, by *Clock) (part Collections) {
+	for _, x := range c.Marking {
+		if x = x.within(from, to, by); x.From < x.To {
+			part.Marking = append(part.Marking, x)
+		}
+	}
+	for _, a := range c.Assists {
+		if a.Interval = a.within(from, to, by); a.From < a.To {
+			part.Assists = append(part.Assists, a)
+		}
+	}
+	return part
+}
 
 // An Assist is a stretch in which a goroutine did the collector's work.
 type Assist struct {

@@ -24,6 +24,8 @@ type Process struct {
 	// Raw and Lag are how long requests from or to the process before it in the order of joining
 	// were on their way, by the clocks as they were and as they are mapped: the least of all, ns.
 	Raw, Lag int64
+	// Marking is when garbage was collected in it, as [Collections] has it of one process.
+	Marking []Interval
 }
 
 // Homes returns the number of the process of each goroutine; nil where there is only one.
@@ -225,7 +227,7 @@ func (j *joiner) merge(from, to int64) *Recording {
 			r = r.WithoutOperations()
 		}
 		b.join(int32(i), r)
-		all.Processes = append(all.Processes, Process{Name: j.names[i], Goroutines: all.Count, Procs: r.Procs, Clock: j.clocks[i], Raw: j.raw[i], Lag: j.lag[i]})
+		all.Processes = append(all.Processes, Process{Name: j.names[i], Goroutines: all.Count, Procs: r.Procs, Clock: j.clocks[i], Raw: j.raw[i], Lag: j.lag[i], Marking: r.Marking})
 		all.Cut = errors.Join(all.Cut, r.Cut)
 		all.Machine.Add(r.Machine, 1)
 		all.Starved, all.Pressed, all.Collected = max(all.Starved, r.Starved), max(all.Pressed, r.Pressed), max(all.Collected, r.Collected)
@@ -279,6 +281,10 @@ func (b *Recorder) join(process int32, r *Recording) {
 			e.Ref += objects
 		}
 		all.Events = append(all.Events, e)
+	}
+	for _, a := range r.Assists {
+		a.G += goroutines
+		all.Assists = append(all.Assists, a)
 	}
 	all.Count, all.Procs, all.Objects, all.Traced = goroutines+r.Count, int(procs)+r.Procs, objects+r.Objects, all.Traced+r.Traced
 }

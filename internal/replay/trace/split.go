@@ -66,7 +66,7 @@ func (r *Recording) between(from, to int64, by *Clock) *Recording {
 		s.follow(&r.Events[first])
 	}
 	w := *r
-	w.Start, w.End, w.Events = from, to, s.begin(from)
+	w.Start, w.End, w.Events, w.Collections = from, to, s.begin(from), r.Collections.between(from, to, by)
 	there := len(w.Events)
 	for i, e := range r.Events[first:] {
 		r.RestsAt(i)
