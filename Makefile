@@ -30,6 +30,7 @@ demo: ## Run the demo shop; ARGS="-for 40s" are its flags
 PLAIN := causal/internal/simulator cmd/otelprof internal/replay
 
 .PHONY: test
+test: export REQUIRE_GO_BUILD = 1
 test: ## Run the tests of every module, with the race detector where there is a C compiler
 	@$(if $(filter .,$(MODULES)),$(GO) test $(filter -vet=off,$(RACE)) $(addprefix ./,$(PLAIN)))
 	$(call each,$(GO) test $(RACE) $$($(GO) list ./... | grep -v $(patsubst %,-e '/%$$',$(PLAIN))))
