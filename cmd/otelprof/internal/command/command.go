@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,18 +176,19 @@ func (c *Call) OutputTo(file string, write func(io.Writer) error) error {
 	if file == "" || file == "-" {
 		return write(c.Stdout)
 	}
-	mode := fs.FileMode(0o644)
-	// What is no regular file, as a link or a device, is written in place.
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		f, err := os.Create(file)
-		if err != nil {
-			return err
-		}
-		return errors.Join(write(f), f.Close())
-	} else if err == nil {
-		mode = info.Mode().Perm()
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil: // it is new
+		return replaceFile(file, 0o666, false, write)
+	case info.Mode().IsRegular():
+		return ReplaceFile(file, info.Mode().Perm(), write)
 	}
-	return ReplaceFile(file, mode, write)
+	// What is no regular file, as a link or a device, is written in place.
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 // WriteJSON writes v to standard output, indented, and with <, > and & as they are.
@@ -198,9 +200,15 @@ func (c *Call) WriteJSON(v any) error {
 }
 
 // ReplaceFile puts a file in the place of another as a whole: a reader meanwhile gets the one or
-// the other, and where there is an error the other stays.
-func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+// the other, and where there is an error the other stays. It has the mode, whatever the umask.
+func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	return replaceFile(name, mode, true, write)
+}
+
+// replaceFile is ReplaceFile. If the mode is not exact, the umask takes away from it.
+func replaceFile(name string, mode fs.FileMode, exact bool, write func(io.Writer) error) (err error) {
+	meanwhile := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%016x", filepath.Base(name), rand.Uint64()))
+	f, err := os.OpenFile(meanwhile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		if made, ok := errors.AsType[*fs.PathError](err); ok {
 			made.Path = name // the name that it would have had meanwhile says nothing
@@ -212,7 +220,11 @@ func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	if err = errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+	err = write(f)
+	if exact {
+		err = errors.Join(err, f.Chmod(mode))
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)
