@@ -150,9 +150,7 @@ func (o *options) check() (rules []rule, err error) {
 		return nil, command.Usagef("o %q: must be text, json or markdown", o.format)
 	}
 	if o.base == "" {
-		if o.pkg, o.args = o.args[0], o.args[1:]; len(o.args) > 0 && o.args[0] == "--" {
-			o.args = o.args[1:] // flags have ended before it
-		}
+		o.pkg, o.args = o.args[0], o.args[1:]
 	}
 	for _, text := range o.fail {
 		r, err := parseRule(text)

@@ -138,7 +138,8 @@ func TestRulesOfManyRegions(t *testing.T) {
 func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{
 		"./cmd/bench": "./cmd/bench []", "./cmd/server -- -listen :1": "./cmd/server [-listen :1]", "./cmd/server x": "./cmd/server [x]",
-		"-base a -new b -- -listen :1": " [-listen :1]",
+		"-base a -new b -- -listen :1":      " [-listen :1]",
+		"-base a x -new b -- -listen -- :1": " [x -listen -- :1]",
 	} {
 		var got string
 		c := &command.Command{Name: "check", Run: func(c *command.Call) error {

@@ -128,14 +128,27 @@ func (c *Command) usage(set *flag.FlagSet, w io.Writer) {
 	}
 }
 
-// ParseArgs reads the flags, which must have been defined, and checks the number of arguments that
-// follow them. A negative atMost means any number.
+// ParseArgs reads the flags, which must have been defined and may stand behind arguments, too, and
+// checks the number of arguments. Behind -- all are arguments. A negative atMost means any number.
 func (c *Call) ParseArgs(atLeast, atMost int) error {
-	if err := c.Parse(c.Words); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
+	var args []string
+	for words := c.Words; ; {
+		if err := c.Parse(words); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return err
+			}
+			return Usagef("%v", err)
 		}
-		return Usagef("%v", err)
+		rest := c.Args()
+		last := len(words) - len(rest) - 1 // of the words before the rest
+		if len(rest) == 0 || last >= 0 && words[last] == "--" {
+			args = append(args, rest...)
+			break
+		}
+		args, words = append(args, rest[0]), rest[1:]
+	}
+	if err := c.Parse(append([]string{"--"}, args...)); err != nil { // there are no flags in it
+		return err
 	}
 	switch n := c.NArg(); {
 	case n < atLeast:

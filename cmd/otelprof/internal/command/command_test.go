@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -73,5 +74,43 @@ func TestUnknownCommand(t *testing.T) {
 		if err := c.Execute(nil, strings.Fields(args), nil, io.Discard, io.Discard); !errors.Is(err, ErrUsage) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
+	}
+}
+
+// Flags stand before arguments, between them or behind them.
+func TestParseArgs(t *testing.T) {
+	for words, want := range map[string]string{
+		"":                  "o= []",
+		"-o x a b":          "o=x [a b]",
+		"a -o x b":          "o=x [a b]",
+		"a b -o=x":          "o=x [a b]",
+		"a - -o x -":        "o=x [a - -]",
+		"-o x -- a -o y":    "o=x [a -o y]",
+		"a -o x -- -- -o y": "o=x [a -- -o y]",
+		"a -x":              "flag provided but not defined: -x",
+		"a b c d e":         "5 arguments: must be at most 4",
+	} {
+		var got string
+		c := &Command{Name: "p", Run: func(c *Call) error {
+			o := c.String("o", "", "")
+			err := c.ParseArgs(0, 4)
+			got = fmt.Sprintf("o=%s %v", *o, c.Args())
+			return err
+		}}
+		err := c.Execute(nil, strings.Fields(words), nil, io.Discard, io.Discard)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%q: %s, want %s", words, got, want)
+		}
+	}
+}
+
+func TestHelpBehindArguments(t *testing.T) {
+	var out strings.Builder
+	c := &Command{Name: "p", Args: "FILE…", Short: "Do it", Run: func(c *Call) error { return c.ParseArgs(1, 1) }}
+	if err := c.Execute(nil, []string{"a", "-h"}, nil, &out, io.Discard); err != nil || !strings.HasPrefix(out.String(), "usage: p ") {
+		t.Errorf("p a -h: %v, %q, want the usage", err, out.String())
 	}
 }
