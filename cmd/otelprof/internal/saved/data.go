@@ -29,6 +29,10 @@ type Data struct {
 	// under SessionFull the spans of sessions that were too long, under RegionsFull the spans of
 	// too many regions. They are exact, but for sessions whose spans are scattered over files.
 	Dropped spans.Dropped
+	// Alone is the number of spans that came after their session had gone, or was full. Their self
+	// time is taken to be that part of their time which it is of the others in their region, and
+	// nothing where there are no others.
+	Alone uint64
 	// Counters are what was counted in the regions.
 	Counters []pmuattrs.RegionCounters
 	// Profile is the causal profile, merged if there are several; nil if there is none.
@@ -49,7 +53,7 @@ func (r *Reader) Data() *Data {
 		Stacks:   mergeRecordings(r.recordings),
 	}
 	all := r.regions.stats()
-	d.Dropped.RegionsFull = r.regions.overflow
+	d.Dropped.RegionsFull, d.Alone = r.regions.overflow, r.regions.alone
 	several := len(d.Services) > 1
 	measured, counters, err := r.metrics.byRegion()
 	if err != nil {

@@ -25,7 +25,8 @@
 //
 // # Memory
 //
-// A Reader keeps at most [WithMaxSessions] sessions and about [WithMaxBytes], the ones that
-// ended last. Of the others the durations stay in the regions, and [Data.Dropped] counts them. A
-// .hlog file is read until the histograms of all take as much.
+// A Reader keeps at most [WithMaxSessions] sessions and about [WithMaxBytes], the ones that ended
+// last. Of the others the durations stay in the regions, and [Data.Dropped] counts them; of spans
+// that come after their session has gone the self time is estimated, see [Data.Alone]. A .hlog file
+// is read until the histograms of all take as much.
 package saved

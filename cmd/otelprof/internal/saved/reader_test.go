@@ -309,6 +309,26 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// Spans that come after their session has gone have the same part of self time as the others.
+func TestSelfTimeWithoutSession(t *testing.T) {
+	var text strings.Builder
+	for i := range 50 { // the latest first
+		id, from := fmt.Sprintf("%x", i+1), 10*(50-i)
+		text.WriteString(line(id, "1", "", "a", from, from+10))
+		text.WriteString(line(id, "2", "1", "b", from+1, from+5))
+	}
+	d := read(t, "t.jsonl", text.String(), saved.WithMaxSessions(10))
+	if len(d.Regions) != 2 || d.Alone != 39+40 { // the root that came last before its session went is known
+		t.Fatalf("%d regions, %d spans without their session; want 2, 79", len(d.Regions), d.Alone)
+	}
+	for _, r := range d.Regions {
+		self := float64(r.Self) / float64(r.Total)
+		if r.Name == "a" && (self < 0.6 || self > 0.65) || r.Name == "b" && self != 1 {
+			t.Errorf("%s: self time %v of %v, want about 60 %% of a, and all of b", r.Name, r.Self, r.Total)
+		}
+	}
+}
+
 func TestStore(t *testing.T) {
 	var text strings.Builder
 	for i := range 5 {

@@ -24,6 +24,7 @@ type regionKey struct{ service, scope, version, name string }
 type regions struct {
 	byKey    map[regionKey]*region
 	overflow uint64 // spans under "other"
+	alone    uint64 // spans without their session
 }
 
 type region struct {
@@ -32,6 +33,7 @@ type region struct {
 	durations   *otelhdr.Histogram
 	errors      uint64
 	total, self time.Duration
+	alone       time.Duration // part of the total: of spans without their session
 }
 
 // of returns the region of that key, "other" if there are too many.
@@ -56,16 +58,31 @@ func (r *regions) of(key regionKey, scope instrumentation.Scope, kind trace.Span
 	return added
 }
 
-// span counts one span. Like a live region it leaves out what experiments inserted below.
-func (r *regions) span(s *spans.SpanRecord, service string) {
+// span counts one span, which has its session or is alone. Like a live region it leaves out what
+// experiments inserted below.
+func (r *regions) span(s *spans.SpanRecord, service string, alone bool) {
 	g := r.of(regionKey{service, s.Scope.Name, s.Scope.Version, s.Name}, s.Scope, s.Kind)
 	duration := max(0, s.Duration-s.Delay, s.SelfTime)
+	if alone {
+		r.alone++
+		g.alone += duration
+	}
 	g.durations.Record(uint64(duration))
 	g.total += duration
 	g.self += s.SelfTime
 	if s.Status == codes.Error {
 		g.errors++
 	}
+}
+
+// selfTime is that of all spans: of those without their session it is not known, and taken to be
+// the same part of their time as of the others.
+func (g *region) selfTime() time.Duration {
+	known := g.total - g.alone
+	if known <= 0 {
+		return g.self
+	}
+	return g.self + time.Duration(float64(g.self)/float64(known)*float64(g.alone))
 }
 
 // stats returns all regions by their key.
@@ -75,7 +92,7 @@ func (r *regions) stats() map[regionKey]spans.RegionStats {
 		d := g.durations.Snapshot(nil)
 		all[key] = spans.RegionStats{
 			Scope: g.scope, Name: key.name, Kind: g.kind,
-			Count: d.Count(), Errors: g.errors, Total: g.total, Self: g.self, Durations: d,
+			Count: d.Count(), Errors: g.errors, Total: g.total, Self: g.selfTime(), Durations: d,
 		}
 	}
 	return all

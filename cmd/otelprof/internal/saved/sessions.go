@@ -41,7 +41,7 @@ func (s *sessions) add(id trace.TraceID, span readSpan) {
 	t := s.byID[id]
 	if t == nil {
 		if s.hasGone && span.end() <= s.gone {
-			s.regions.span(&span.SpanRecord, span.service)
+			s.regions.span(&span.SpanRecord, span.service, true)
 			if !span.parentID.IsValid() {
 				s.dropped.StoreError++
 			}
@@ -54,7 +54,7 @@ func (s *sessions) add(id trace.TraceID, span readSpan) {
 	if len(t.spans) >= maxTraceSpans {
 		t.dropped++
 		s.dropped.SessionFull++
-		s.regions.span(&span.SpanRecord, span.service)
+		s.regions.span(&span.SpanRecord, span.service, true)
 		return
 	}
 	size := span.sizeBytes()
@@ -84,7 +84,7 @@ func (s *sessions) drop() {
 func (s *sessions) finish(t *readTrace) *spans.SessionRecord {
 	rec := t.record()
 	for i := range rec.Spans {
-		s.regions.span(&rec.Spans[i], t.spans[i].service)
+		s.regions.span(&rec.Spans[i], t.spans[i].service, false)
 	}
 	t.spans = nil
 	return rec

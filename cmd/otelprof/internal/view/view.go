@@ -77,6 +77,9 @@ in it. docs/view.md says what each shows. Ctrl-C ends it.
 		if n := data.Dropped.StoreError; n > 0 {
 			fmt.Fprintf(c.Stderr, "otelprof: %d older sessions left out; their spans are counted in the regions; see -sessions and -memory\n", n)
 		}
+		if n := data.Alone; n > 0 {
+			fmt.Fprintf(c.Stderr, "otelprof: %d spans without their session: their self time is taken to be the same part of their time as of the others in their region\n", n)
+		}
 		opts := []viewer.Option{viewer.WithHosts(ownHost)}
 		if *trace != "" {
 			opts = append(opts, viewer.WithTraceURL(*trace))
