@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,8 +88,9 @@ func NewReader(opts ...Option) (*Reader, error) {
 }
 
 // EachFile opens the files that a list of files and folders stands for, one after the other, and
-// calls f with each: of a folder, with all files in it but hidden ones and locks, and not with
-// those in folders below. Each file comes once. The error joins those of all.
+// calls f with each: of a folder, with all files and links to files in it but hidden ones and
+// locks, and not with those in folders below. Each file comes once, however many links lead to it.
+// The error joins those of all.
 func EachFile(names []string, f func(name string, in io.Reader) error) error {
 	files, err := listFiles(names)
 	failed := []error{err}
@@ -125,14 +127,30 @@ func listFiles(names []string) ([]string, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", name, client.WithoutPath(err)))
 		}
 		for _, e := range entries {
-			if e.Type().IsRegular() && e.Name()[0] != '.' && !strings.HasSuffix(e.Name(), ".lock") {
-				all = append(all, filepath.Join(name, e.Name()))
+			if e.Name()[0] == '.' || strings.HasSuffix(e.Name(), ".lock") {
+				continue
+			}
+			path := filepath.Join(name, e.Name())
+			mode := e.Type()
+			if mode&fs.ModeSymlink != 0 {
+				info, err := os.Stat(path)
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", path, client.WithoutPath(err)))
+					continue
+				}
+				mode = info.Mode()
+			}
+			if mode.IsRegular() {
+				all = append(all, path)
 			}
 		}
 	}
 	seen := map[string]bool{}
 	all = slices.DeleteFunc(all, func(name string) bool {
-		path, err := filepath.Abs(name)
+		path, err := filepath.EvalSymlinks(name)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
 		again := err == nil && seen[path]
 		seen[path] = true
 		return again

@@ -243,7 +243,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// Files of a folder come once each, and a file that cannot be opened is an error with its name.
+// Files of a folder come once each, by links too, and a file that cannot be opened is an error with
+// its name.
 func TestEachFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.jsonl", ".hidden", "b.jsonl", "b.jsonl.lock"} {
@@ -254,6 +255,15 @@ func TestEachFile(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	elsewhere := filepath.Join(t.TempDir(), "c")
+	if err := os.WriteFile(elsewhere, []byte("c"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"a-again.jsonl": "a.jsonl", "z.jsonl": elsewhere, "torn.jsonl": "gone.jsonl", "link-below": "below"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	refused := errors.New("refused")
 	var got []string
 	err := saved.EachFile([]string{filepath.Join(dir, "b.jsonl"), dir, filepath.Join(dir, "missing")}, func(name string, in io.Reader) error {
@@ -261,8 +271,11 @@ func TestEachFile(t *testing.T) {
 		got = append(got, filepath.Base(name)+" has "+string(text))
 		return errors.Join(err, refused)
 	})
-	if diff := cmp.Diff([]string{"b.jsonl has b.jsonl", "a.jsonl has a.jsonl"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"b.jsonl has b.jsonl", "a-again.jsonl has a.jsonl", "z.jsonl has c"}, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(fmt.Sprint(err), filepath.Join(dir, "torn.jsonl")+": ") {
+		t.Errorf("%v, want the link that leads nowhere", err)
 	}
 	if !errors.Is(err, refused) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), filepath.Join(dir, "missing")+": ") {
 		t.Errorf("%v, want what was refused, and what is missing", err)
