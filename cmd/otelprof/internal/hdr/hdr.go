@@ -68,6 +68,9 @@ func readHistograms(c *command.Call, files []string, tag string, scale float64, 
 	return all, nil
 }
 
+// mostCorrupt is how many corrupt lines of a file are reported one by one.
+const mostCorrupt = 10
+
 // decode reads histograms in any format. Lines of a log that are corrupt are reported and left out.
 func (r *reader) decode(name string, from io.Reader) (all []hdrlog.Interval, err error) {
 	in, format, err := detect(from)
@@ -81,6 +84,12 @@ func (r *reader) decode(name string, from io.Reader) (all []hdrlog.Interval, err
 		}
 		return r.add(nil, hdrlog.Interval{Snapshot: s})
 	}
+	corrupt := 0
+	defer func() {
+		if more := corrupt - mostCorrupt; more > 0 {
+			fmt.Fprintf(r.call.Stderr, "otelprof: %s: %d more lines; left out\n", name, more)
+		}
+	}()
 	for i, err := range hdrlog.NewReader(in).All() {
 		var line *hdrlog.LineError
 		switch {
@@ -89,7 +98,9 @@ func (r *reader) decode(name string, from io.Reader) (all []hdrlog.Interval, err
 				return nil, err
 			}
 		case errors.As(err, &line):
-			fmt.Fprintf(r.call.Stderr, "otelprof: %s: %v; left out\n", name, err)
+			if corrupt++; corrupt <= mostCorrupt {
+				fmt.Fprintf(r.call.Stderr, "otelprof: %s: %v; left out\n", name, err)
+			}
 		default:
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package hdr
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,26 @@ func TestMergeInterval(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(hdrlog.Interval{}, "Snapshot")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// Of a log with many corrupt lines the first ones are reported, and how many more there are.
+func TestCorruptLinesAreCounted(t *testing.T) {
+	var log bytes.Buffer
+	at := time.Unix(1_700_000_000, 0)
+	if err := hdrlog.NewWriter(&log, at).Write(hdrlog.Interval{Start: at, Length: time.Second, Snapshot: snapshotOf(t, 5)}); err != nil {
+		t.Fatal(err)
+	}
+	for corrupt, want := range map[int]string{10: "", 30: ": 20 more lines; left out\n"} {
+		file := filepath.Join(t.TempDir(), "a.hlog")
+		if err := os.WriteFile(file, []byte(log.String()+strings.Repeat("1,2,3\n", corrupt)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		code := Command.Main([]string{"print", file}, strings.NewReader(""), io.Discard, &errs)
+		if lines := strings.Count(errs.String(), ": line "); code != 0 || lines != 10 || !strings.HasSuffix(errs.String(), want) || want == "" && strings.Contains(errs.String(), "more") {
+			t.Errorf("print of %d corrupt lines ends with %d, and reports %d of them: %s", corrupt, code, lines, &errs)
 		}
 	}
 }
