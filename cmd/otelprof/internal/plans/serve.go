@@ -123,13 +123,19 @@ func serve(ctx context.Context, c *command.Call, addr, plan string, opts []plans
 		return err
 	}
 	fmt.Fprintf(c.Stdout, "serving plans at %s\n", s.URL())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-s.Served() // after Shutdown, or since the listener has failed
+		cancel()
+	}()
 	if plan != "" {
 		f.follow(ctx)
 	}
 	<-ctx.Done()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	return s.Shutdown(ctx)
+	ending, end := context.WithTimeout(context.Background(), 5*time.Second)
+	defer end()
+	return s.Shutdown(ending)
 }
 
 // A followed file is pushed whenever it changes. If it is gone, or has no plan, the plan before

@@ -54,6 +54,7 @@ type Server struct {
 	server *http.Server // nil before Start
 	addr   netip.AddrPort
 	served chan struct{} // closed when the serving goroutine has returned
+	failed error         // why it has, but for Shutdown; set before that
 }
 
 // NewServer returns a server that has no plan yet. Shut it down in the end. An error joins all that
@@ -104,6 +105,10 @@ func (s *Server) Start(addr string) error {
 	if err != nil {
 		return fmt.Errorf("planserver: address %q: must be one to listen on: %w", addr, err)
 	}
+	return s.serveOn(ln)
+}
+
+func (s *Server) serveOn(ln net.Listener) (err error) {
 	if s.addr, err = netip.ParseAddrPort(ln.Addr().String()); err != nil {
 		return errors.Join(fmt.Errorf("planserver: address %q: %w", ln.Addr(), err), ln.Close())
 	}
@@ -120,14 +125,20 @@ func (s *Server) Start(addr string) error {
 	s.served = make(chan struct{})
 	go func() {
 		defer close(s.served)
+		serve := s.server.Serve
 		if s.tls != nil {
-			_ = s.server.ServeTLS(ln, "", "") // returns when Shutdown or Close has been called
-		} else {
-			_ = s.server.Serve(ln)
+			serve = func(ln net.Listener) error { return s.server.ServeTLS(ln, "", "") }
+		}
+		if err := serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			s.failed = fmt.Errorf("planserver: address %q: serves no more: %w", ln.Addr(), err)
 		}
 	}()
 	return nil
 }
+
+// Served is closed when a server that has been started serves no more: after Shutdown, or where the
+// listener has failed, which Shutdown returns.
+func (s *Server) Served() <-chan struct{} { return s.served }
 
 // mayListen reports what an address lacks. Names other than localhost are not looked up: what
 // they stand for may change.
@@ -161,8 +172,9 @@ func (s *Server) URL() string {
 }
 
 // Shutdown closes the WebSockets, stops listening and waits for the requests in flight. When ctx
-// ends first, it closes their connections and returns ctx's error. The plan ends at instances as it
-// does when no server answers, or when they find a new one without a plan.
+// ends first, it closes their connections and returns ctx's error. It also returns why the server
+// has stopped serving before, if it has. The plan ends at instances as it does when no server
+// answers, or when they find a new one without a plan.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -179,6 +191,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			err = errors.Join(fmt.Errorf("planserver: shutdown: requests in flight: %w", err), s.server.Close())
 		}
 		<-s.served
+		err = errors.Join(err, s.failed)
 	}
 	if errAgents := ending.Within(ctx, func() error { s.working.Wait(); return nil }); errAgents != nil {
 		err = errors.Join(err, fmt.Errorf("planserver: shutdown: WebSockets: %w", errAgents))
