@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/client"
@@ -16,9 +18,20 @@ import (
 // A fileTarget is a file that programs read, with the signature beside it.
 type fileTarget string
 
+// newFileTarget refuses what may be a host without its port: no file of that name is there, and it
+// has neither a folder nor the extension of a plan. A push would make a file of it that no program
+// reads.
+func newFileTarget(name string) (target, error) {
+	t := fileTarget(name)
+	if t.missing() && filepath.Base(name) == name && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		return nil, command.Usagef("to %q: must be HOST:PORT, a URL or a file; a new one is ./%s", name, name)
+	}
+	return t, nil
+}
+
 func (t fileTarget) String() string { return "file " + string(t) }
 
-// missing reports whether there is no file. A host without a port is taken for one, too.
+// missing reports whether there is no file.
 func (t fileTarget) missing() bool {
 	_, err := os.Lstat(string(t))
 	return errors.Is(err, fs.ErrNotExist)

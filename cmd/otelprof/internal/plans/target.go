@@ -81,7 +81,7 @@ func (f TargetFlags) find(ctx context.Context, to string) (target, error) {
 		return nil, command.Usagef("to \"\": must be a file or a URL, here or in %s", client.EnvURL)
 	}
 	if !strings.Contains(to, "://") {
-		return fileTarget(to), nil
+		return newFileTarget(to)
 	}
 	u, err := url.Parse(to)
 	if err != nil {
