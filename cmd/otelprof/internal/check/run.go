@@ -10,10 +10,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/otelprof/otelprof/cmd/otelprof/internal/saved"
@@ -129,8 +131,7 @@ func (o *options) once(ctx context.Context, dir, file, port string, processors [
 	var said tail
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.Env = append(os.Environ(), "OTELPROF_DATA_DIR="+dir, "OTEL_TRACES_SAMPLER=always_off", "OTELPROF_REPLAY=off", "OTELPROF_VIEWER=off", "OTELPROF_EXPERIMENTS=off")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = endTime
+	waited := interruptWithContext(cmd)
 	began := time.Now()
 	if err := start(cmd, processors); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -139,7 +140,9 @@ func (o *options) once(ctx context.Context, dir, file, port string, processors [
 	running, over := context.WithCancel(ctx)
 	defer over()
 	go func() {
-		ended <- cmd.Wait()
+		end := cmd.Wait()
+		waited()
+		ended <- end
 		over()
 	}()
 	// An interrupt more would end a program that shuts down, and one that never ends is killed.
@@ -172,6 +175,20 @@ func (o *options) once(ctx context.Context, dir, file, port string, processors [
 		return nil, fmt.Errorf("%s: load: %w\n%s", file, err, said.String())
 	}
 	return readSample(ctx, dir, file, time.Since(began))
+}
+
+// interruptWithContext has a program interrupted when its context ends, and killed when endTime is
+// over, or when this process is interrupted once more. It returns what to call after Wait.
+func interruptWithContext(cmd *exec.Cmd) (waited func()) {
+	stop := func() {}
+	cmd.Cancel = func() error {
+		var again context.Context // until one more interrupt
+		again, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(again, func() { _ = cmd.Process.Kill() })
+		return cmd.Process.Signal(os.Interrupt)
+	}
+	cmd.WaitDelay = endTime
+	return func() { stop() } // Wait has waited for Cancel, which sets it
 }
 
 // accepts waits until a program accepts connections on a port; ctx ends with the program.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -108,6 +109,45 @@ func TestInterruptedPair(t *testing.T) {
 	o := options{call: quiet(), base: file, each: time.Minute, share: true}
 	if _, err := o.duet(ctx, t.TempDir(), file); err == nil || err.Error() != "interrupted" {
 		t.Errorf("duet() = %v, want that it was interrupted", err)
+	}
+}
+
+// One more interrupt kills programs that do not end by the first.
+func TestInterruptedTwice(t *testing.T) {
+	own, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := make(chan os.Signal, 1) // else an interrupt would end the test
+	signal.Notify(kept, os.Interrupt)
+	defer signal.Stop(kept)
+	ready := filepath.Join(t.TempDir(), "ready")
+	file := script(t, "trap '' INT\ntouch "+ready+".$$\nexec sleep 60")
+	o := options{call: quiet(), base: file, each: time.Minute, share: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dir, done := t.TempDir(), make(chan error, 1)
+	go func() {
+		_, err := o.duet(ctx, dir, file)
+		done <- err
+	}()
+	if !testutil.Eventually(func() bool { all, _ := filepath.Glob(ready + ".*"); return len(all) == 2 }) {
+		t.Fatal("the programs do not start")
+	}
+	began := time.Now()
+	cancel()
+	for {
+		select {
+		case err := <-done:
+			if took := time.Since(began); err == nil || err.Error() != "interrupted" || took > endTime/2 {
+				t.Errorf("duet() = %v after %v, want that it was interrupted, at once", err, took)
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+			if err := own.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
