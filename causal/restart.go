@@ -10,8 +10,13 @@ import (
 	"github.com/otelprof/otelprof/causal/plan"
 )
 
-// began is when this process did, in whole seconds, as documents have it.
-var began = time.Now().Truncate(time.Second)
+// started is when this process began. It has a monotonic reading: the time since does not depend on
+// whether the clock was set.
+var started = time.Now()
+
+// began is when this process did, by a clock that shows now, in whole seconds, as documents have
+// it.
+func began(now time.Time) time.Time { return now.Add(-now.Sub(started)).Truncate(time.Second) }
 
 // older reports whether a plan from outside was written before this process began. Where the plan
 // does not say when it was written, it is taken for older if it is the first from its source. A
@@ -21,7 +26,7 @@ func (c *Controller) older(a Source, p *plan.Plan) bool {
 	case a.Lease == 0:
 		return false
 	case dated(p):
-		return p.IssuedAt.Before(began)
+		return p.IssuedAt.Before(began(time.Now()))
 	}
 	return !c.heard[a.Name] || c.before.has(p)
 }

@@ -3,6 +3,7 @@ package causal
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,17 @@ func TestPlanOlderThanTheProcess(t *testing.T) {
 	c := newController(t)
 	if err := c.Apply(mustParse(t, idle, issued(20*time.Minute))); err != nil {
 		t.Errorf("Apply by the program = %v, want none", err)
+	}
+}
+
+// Where the clock is set after the start, the start is set with it.
+func TestBeganByTheClockOfNow(t *testing.T) {
+	if text := started.String(); !strings.Contains(text, " m=") {
+		t.Errorf("started = %s, want it with a monotonic reading", text)
+	}
+	now := time.Now()
+	if got, want := began(now), now.Add(-time.Since(started)); got.After(want.Add(time.Millisecond)) || got.Before(want.Add(-2*time.Second)) || got.Nanosecond() != 0 {
+		t.Errorf("began(%v) = %v, want about %v in whole seconds", now, got, want)
 	}
 }
 
