@@ -46,7 +46,7 @@ func (c *Controller) apply(a Source, p *plan.Plan, refuses func(*plan.Plan, time
 	}
 	err := refuses(p, now)
 	if errors.Is(err, ErrRestart) {
-		c.before.add(p, now)
+		c.before.add(p)
 	}
 	if err != nil {
 		c.hears(a)
@@ -201,7 +201,7 @@ func (c *Controller) finished(r *engine.Run, source string, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state, reason := outcome(cause)
-	c.ended.add(r.Plan, time.Now())
+	c.ended.add(r.Plan)
 	c.outlays.book(r)
 	if state == StateAborted {
 		c.latched[r.Plan.ID] = true
@@ -218,7 +218,7 @@ func (c *Controller) finished(r *engine.Run, source string, cause error) {
 func (c *Controller) stop(cause error) {
 	if r := c.run.Swap(nil); r != nil {
 		r.EndFor(cause)
-		c.ended.add(r.Plan, time.Now()) // before its goroutine records it: the same document may come first
+		c.ended.add(r.Plan) // before its goroutine records it: the same document may come first
 		c.outlays.book(r)
 		if r.Opened.Load() { // before: its goroutine will say so, but the next plan may come first
 			c.latched[r.Plan.ID] = true

@@ -10,28 +10,27 @@ import (
 // polled each second brings fewer.
 const maxEnded = 4096
 
-// ended are the documents, by hash, whose plan was in force and has ended, each until the plan
-// would have expired: after that it is refused for its age.
+// ended are the documents, by hash, whose plan was in force and has ended, with the time at which
+// the plan expires. After that it is refused for its age, unless the clock was set back, so that it
+// is remembered until others need the room.
 type ended map[string]time.Time
 
 // add remembers a plan that came as a document.
-func (e ended) add(p *plan.Plan, now time.Time) {
+func (e ended) add(p *plan.Plan) {
 	if p.Hash() != "" {
-		e.remember(p.Hash(), p.ExpiresAt, now)
+		e.remember(p.Hash(), p.ExpiresAt)
 	}
 }
 
-// remember remembers a document until its plan expires. The one that expires first makes room.
-func (e ended) remember(document string, expires, now time.Time) {
-	first := ""
-	for hash, until := range e {
-		if !until.After(now) {
-			delete(e, hash)
-		} else if first == "" || until.Before(e[first]) {
-			first = hash
+// remember remembers a document. The one that expires first makes room.
+func (e ended) remember(document string, expires time.Time) {
+	if _, known := e[document]; !known && len(e) >= maxEnded {
+		first := document
+		for other, until := range e {
+			if first == document || until.Before(e[first]) {
+				first = other
+			}
 		}
-	}
-	if len(e) >= maxEnded {
 		delete(e, first)
 	}
 	e[document] = expires
