@@ -138,7 +138,7 @@ func (c *Controller) refuses(p *plan.Plan, now time.Time) error {
 
 // aborted returns why the ID of a plan may not be used again, nil if it may.
 func (c *Controller) aborted(p *plan.Plan) error {
-	if !c.latched[p.ID] {
+	if _, is := c.latched[p.ID]; !is {
 		return nil
 	}
 	return fmt.Errorf("%w: id %q: it was aborted, another try needs another id", ErrEnded, p.ID)
@@ -204,7 +204,7 @@ func (c *Controller) finished(r *engine.Run, source string, cause error) {
 	c.ended.add(r.Plan)
 	c.outlays.book(r)
 	if state == StateAborted {
-		c.latched[r.Plan.ID] = true
+		c.latched.remember(r.Plan.ID, r.Plan.ExpiresAt)
 	}
 	e := about(r.Plan, source, AuditKind(state), reason)
 	e.Spent = time.Duration(r.Guard.Spent.Load())
@@ -221,7 +221,7 @@ func (c *Controller) stop(cause error) {
 		c.ended.add(r.Plan) // before its goroutine records it: the same document may come first
 		c.outlays.book(r)
 		if r.Opened.Load() { // before: its goroutine will say so, but the next plan may come first
-			c.latched[r.Plan.ID] = true
+			c.latched.remember(r.Plan.ID, r.Plan.ExpiresAt)
 		}
 	}
 }

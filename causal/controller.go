@@ -35,7 +35,7 @@ type Controller struct {
 	file       string // that it was read from, "" if from elsewhere
 	lastError  string
 	generation uint64
-	latched    map[string]bool // IDs of the plans that were aborted
+	latched    ended // the plans that were aborted, by ID
 	ended      ended
 	before     ended           // documents from before this process, that were refused
 	heard      map[string]bool // sources from which anything has been received
@@ -62,7 +62,7 @@ func NewController(opts ...Option) (*Controller, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	controller := &Controller{
 		config: c, state: StateIdle, since: time.Now(), ending: ctx, close: cancel,
-		latched: map[string]bool{}, ended: ended{}, before: ended{}, heard: map[string]bool{}, outlays: outlays{},
+		latched: ended{}, ended: ended{}, before: ended{}, heard: map[string]bool{}, outlays: outlays{},
 	}
 	controller.study, controller.turn = c.newStudy(controller.slows), engine.NewTurn()
 	var keepAway func() string

@@ -10,9 +10,9 @@ import (
 // polled each second brings fewer.
 const maxEnded = 4096
 
-// ended are the documents, by hash, whose plan was in force and has ended, with the time at which
-// the plan expires. After that it is refused for its age, unless the clock was set back, so that it
-// is remembered until others need the room.
+// ended are documents, by hash, whose plan was in force and has ended, or plans by ID, with the
+// time at which the plan expires. After that it is refused for its age, unless the clock was set
+// back, so that it is remembered until others need the room.
 type ended map[string]time.Time
 
 // add remembers a plan that came as a document.
@@ -22,18 +22,18 @@ func (e ended) add(p *plan.Plan) {
 	}
 }
 
-// remember remembers a document. The one that expires first makes room.
-func (e ended) remember(document string, expires time.Time) {
-	if _, known := e[document]; !known && len(e) >= maxEnded {
-		first := document
+// remember remembers a hash or an ID. The one that expires first makes room.
+func (e ended) remember(key string, expires time.Time) {
+	if _, known := e[key]; !known && len(e) >= maxEnded {
+		first := key
 		for other, until := range e {
-			if first == document || until.Before(e[first]) {
+			if first == key || until.Before(e[first]) {
 				first = other
 			}
 		}
 		delete(e, first)
 	}
-	e[document] = expires
+	e[key] = expires
 }
 
 func (e ended) has(p *plan.Plan) bool {

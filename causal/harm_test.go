@@ -201,7 +201,7 @@ func TestAbortedPlanIsLatchedAtOnce(t *testing.T) {
 	c.mu.Lock() // the goroutine that would record it waits
 	r.EndFor(engine.OpenedError("too slow"))
 	c.stop(errReplaced)
-	latched := c.latched["a"]
+	_, latched := c.latched["a"]
 	c.mu.Unlock()
 	if !latched {
 		t.Error("plan a is not latched")

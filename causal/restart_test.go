@@ -188,6 +188,32 @@ func TestSpentBudgetOutlivesGenerations(t *testing.T) {
 	}
 }
 
+// The IDs of aborted plans are bounded: the one whose plan expires first makes room.
+func TestLatchIsBounded(t *testing.T) {
+	c, now := newController(t), time.Now()
+	c.mu.Lock()
+	for i := range maxEnded {
+		c.latched.remember(strconv.Itoa(i), now.Add(time.Duration(i-maxEnded)*time.Second))
+	}
+	c.mu.Unlock()
+	if err := c.Apply(mustParse(t, idle, "id: aborted")); err != nil {
+		t.Fatal(err)
+	}
+	c.run.Load().EndFor(engine.OpenedError("too slow"))
+	c.StopPlan("enough")
+	c.mu.Lock()
+	n := len(c.latched)
+	c.mu.Unlock()
+	if n != maxEnded {
+		t.Errorf("%d IDs are latched, want %d", n, maxEnded)
+	}
+	for id, want := range map[string]error{"0": nil, "1": ErrEnded, "aborted": ErrEnded} {
+		if err := c.Check(mustParse(t, idle, "id: \""+id+"\"")); !errors.Is(err, want) {
+			t.Errorf("Check of id %s = %v, want %v", id, err, want)
+		}
+	}
+}
+
 // TestLatchOutlivesTheSource: an aborted ID stays aborted, even if its source begins anew.
 func TestLatchOutlivesTheSource(t *testing.T) {
 	c := newController(t)
