@@ -126,7 +126,9 @@ func newConfig(opts []Option) (config, error) {
 	}
 	c.disabled = c.disabledByEnv()
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	if experiments == naming.SwitchOff {
 		c.experiments = nil

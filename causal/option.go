@@ -51,7 +51,9 @@ func newConfig(opts []Option) (config, error) {
 		Exempt: exemptByDefault, Breaker: plan.DefaultBreaker(), Allowed: plan.DefaultAllowed(), Waits: engine.RecordWaits, Work: engine.RecordWork, Loads: record.LoadSince,
 	}}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	var errs []error
 	if c.enabled {

@@ -70,7 +70,9 @@ func WithName(name string) Option {
 func monitor(of any, unit string, opts []Option) *delivery.Monitor {
 	c := config{name: fmt.Sprintf("%T", of)}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	return delivery.NewMonitor(delivery.Config{Name: c.name, Unit: unit, Logger: c.logger, Rejected: delivery.Rejected, Refused: delivery.Refused})
 }

@@ -121,9 +121,9 @@ func TestRefusedInPart(t *testing.T) {
 	}
 }
 
-// Without an exporter all is lost, and counted.
+// Without an exporter all is lost, and counted. A nil option is left out.
 func TestNilExporters(t *testing.T) {
-	spans, logs := exporter.NewSpanProcessor(nil), exporter.NewLogProcessor(nil)
+	spans, logs := exporter.NewSpanProcessor(nil, nil), exporter.NewLogProcessor(nil)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
 	_, span := tp.Tracer("test").Start(t.Context(), "lost")
 	span.End()

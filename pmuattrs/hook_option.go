@@ -36,7 +36,9 @@ func defaultEvents() []Event { return []Event{Cycles, Instructions, BranchMisses
 func newHookConfig(opts []HookOption) (hookConfig, error) {
 	c := hookConfig{events: defaultEvents(), rate: oneIn(defaultEvery)}
 	for _, o := range opts {
-		c = o.applyHook(c)
+		if o != nil {
+			c = o.applyHook(c)
+		}
 	}
 	return c, errors.Join(c.errs...)
 }

@@ -32,7 +32,9 @@ func newConfig(opts []Option) (config, error) {
 	const maxRegions, maxSpans, queue = 2000, 4096, 1024
 	c := config{recording: true, maxRegions: maxRegions, maxSpans: maxSpans, queue: queue}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	var errs []error
 	check := func(what string, value *int, byDefault int) {

@@ -136,7 +136,7 @@ func TestConfig(t *testing.T) {
 	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Sources.Regions nil: must be set") || !strings.Contains(err.Error(), "Sources.Store nil") {
 		t.Errorf("no sources: %v", err)
 	}
-	h, err := NewHandler(ok, WithHosts("viewer.test"))
+	h, err := NewHandler(ok, nil, WithHosts("viewer.test")) // a nil option is left out
 	if err != nil {
 		t.Fatal(err)
 	}

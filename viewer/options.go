@@ -44,7 +44,9 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	c := config{hosts: map[string]bool{}}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	return c, errors.Join(c.problems...)
 }

@@ -40,7 +40,9 @@ func NewFile(path string, opts ...PollOption) (*File, error) {
 		errs = append(errs, fmt.Errorf("%w: path \"\": must not be empty", ErrConfig))
 	}
 	for _, o := range opts {
-		errs = append(errs, o.applyFile(f))
+		if o != nil {
+			errs = append(errs, o.applyFile(f))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -37,7 +37,9 @@ type Sink struct {
 func newSink(c *causal.Controller, name string, opts []Option) *Sink {
 	s := &Sink{controller: c, source: causal.Source{Name: name}}
 	for _, o := range opts {
-		o.apply(s)
+		if o != nil {
+			o.apply(s)
+		}
 	}
 	return s
 }

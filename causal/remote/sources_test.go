@@ -15,6 +15,28 @@ import (
 	"github.com/otelprof/otelprof/internal/http/planhttp"
 )
 
+// A nil option is left out.
+func TestNilOptions(t *testing.T) {
+	file, err := remote.NewFile("plan.yaml", nil, remote.WithInterval(time.Second))
+	if err != nil || file.Interval() != time.Second {
+		t.Errorf("NewFile with a nil option = %v, %v, want its interval", file, err)
+	}
+	server, err := remote.NewHTTP("https://plans.example/", nil, remote.WithInterval(time.Second))
+	if err != nil || server.Interval() != 1100*time.Millisecond {
+		t.Errorf("NewHTTP with a nil option = %v, %v, want its interval", server, err)
+	}
+	c, err := causal.NewController()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	remote.Follow(ctx, c, file, nil)
+	if err := c.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown() = %v", err)
+	}
+}
+
 // The status tells why a source does not answer, since when and how often, without what may be
 // secret.
 func TestStatusOfSources(t *testing.T) {

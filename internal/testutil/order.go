@@ -8,10 +8,14 @@ import (
 
 // CheckOrder fails the test if what options make depends on their order: of up to six options it
 // tries all orders, of more each pair in front of the others both ways, and hundreds of orders at
-// random. Options must be of different kinds.
+// random. A nil one beside them must change nothing. Options must be of different kinds.
 func CheckOrder[T any](t testing.TB, options []T, made func([]T) string) {
 	t.Helper()
 	want := made(slices.Clone(options))
+	var none T
+	if got := made(append(slices.Clone(options), none)); got != want {
+		t.Errorf("options and a nil one make\n%s\nand without it\n%s", got, want)
+	}
 	check := func(order []int) bool {
 		all := make([]T, len(options))
 		for i, o := range order {

@@ -25,7 +25,9 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	c := config{window: 10 * time.Second, maxBytes: 8 << 20}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	var errs []error
 	if c.window < time.Second || c.window > 5*time.Minute {

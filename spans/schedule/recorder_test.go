@@ -553,7 +553,7 @@ func TestRecorderConcurrentSafe(t *testing.T) {
 
 func TestOptionsMustBeInRange(t *testing.T) {
 	for _, o := range []Option{WithWindow(time.Millisecond), WithWindow(time.Hour), WithMaxBytes(1), WithMaxBytes(1 << 30), WithThreshold(-1)} {
-		if r, err := NewRecorder(o); r != nil || !errors.Is(err, ErrConfig) {
+		if r, err := NewRecorder(nil, o); r != nil || !errors.Is(err, ErrConfig) {
 			t.Errorf("New = %v, %v: want an error that wraps ErrConfig", r, err)
 		}
 	}

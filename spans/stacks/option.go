@@ -40,7 +40,9 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	c := config{hz: 100, window: 5 * time.Second, history: 5 * time.Minute}
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	var errs []error
 	reject := func(format string, args ...any) {

@@ -42,7 +42,9 @@ func New(rawURL string, schemes []string, opts ...Option) (*Endpoint, error) {
 	c := Config{Interval: DefaultInterval}
 	var errs []error
 	for _, o := range opts {
-		errs = append(errs, o.ApplyEndpoint(&c))
+		if o != nil {
+			errs = append(errs, o.ApplyEndpoint(&c))
+		}
 	}
 	u, err := parseURL(rawURL, schemes, c.WithoutTLS)
 	if err := errors.Join(append(errs, err)...); err != nil {

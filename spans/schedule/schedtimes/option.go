@@ -21,7 +21,9 @@ type config struct {
 func newConfig(opts []Option) (config, error) {
 	var c config
 	for _, o := range opts {
-		c = o.apply(c)
+		if o != nil {
+			c = o.apply(c)
+		}
 	}
 	return c, errors.Join(c.errs...)
 }

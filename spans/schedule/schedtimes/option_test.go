@@ -23,7 +23,7 @@ func TestNew(t *testing.T) {
 		{[]string{"GET *", ""}, schedtimes.ErrConfig, `regions ["GET *" ""]: must be patterns, none of them empty`},
 		{[]string{"GET *"}, schedtimes.ErrNotSupported, `must be built by "otelprof build"`},
 	} {
-		h, err := schedtimes.NewHook(schedtimes.WithRegions(tt.patterns...))
+		h, err := schedtimes.NewHook(nil, schedtimes.WithRegions(tt.patterns...))
 		if sched.Present && errors.Is(tt.err, schedtimes.ErrNotSupported) {
 			if h == nil || err != nil {
 				t.Errorf("NewHook(%q) = %v, %v, want a hook", tt.patterns, h, err)
