@@ -158,12 +158,12 @@ func (p *Profiler) causalOptions(c config, base trace.TracerProvider) []causal.O
 	}
 	if c.experiments != nil {
 		options = append(options, causal.WithExperiments(*c.experiments))
-		if c.breaker != nil {
-			options = append(options, causal.WithBreaker(*c.breaker))
-		}
-		if c.allowed != nil {
-			options = append(options, causal.WithAllowed(*c.allowed))
-		}
+	}
+	if c.breaker != nil {
+		options = append(options, causal.WithBreaker(*c.breaker))
+	}
+	if c.allowed != nil {
+		options = append(options, causal.WithAllowed(*c.allowed))
 	}
 	return options
 }

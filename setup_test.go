@@ -270,6 +270,8 @@ func TestSetupBadValues(t *testing.T) {
 		"viewer empty":    {opts: []Option{WithViewer("")}, want: ErrConfig, text: "viewer"},
 		"service name":    {opts: []Option{WithServiceName("")}, want: ErrConfig, text: "service name"},
 		"limits":          {opts: []Option{WithExperiments(plan.Limits{})}, want: causal.ErrConfig, text: "per_span"},
+		"breaker":         {opts: []Option{WithBreaker(plan.Abort{})}, want: causal.ErrConfig, text: "breaker: p99_ratio"},
+		"allowed":         {opts: []Option{WithAllowed(plan.Allowed{})}, want: causal.ErrConfig, text: "allowed: modes"},
 		"nil values":      {opts: []Option{WithLogger(nil), WithStore(nil), WithResource(nil)}, want: ErrConfig, text: "store nil"},
 		"empty locations": {opts: []Option{WithDataDir(""), WithPlanFile("")}, want: ErrConfig, text: "plan file"},
 	}

@@ -47,10 +47,13 @@ func TestAllowedAreCaps(t *testing.T) {
 			t.Errorf("status: allowed differs, -want +got:\n%s", diff)
 		}
 	})
-	_, err := NewController(WithExperiments(wide), WithAllowed(plan.Allowed{Modes: []profile.Mode{"replay"}, Speedup: 81}))
-	for _, want := range []string{`allowed: modes "replay": must be "slowdown", "overlap" or "dilation"`, "allowed: speedup 81: must be in (0, 80]", "allowed: life 0s: must be in [1s, 1h0m0s]"} {
-		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("NewController = %v, want %q", err, want)
+	bad := WithAllowed(plan.Allowed{Modes: []profile.Mode{"replay"}, Speedup: 81})
+	for _, opts := range [][]Option{{WithExperiments(wide), bad}, {bad}} {
+		_, err := NewController(opts...)
+		for _, want := range []string{`allowed: modes "replay": must be "slowdown", "overlap" or "dilation"`, "allowed: speedup 81: must be in (0, 80]", "allowed: life 0s: must be in [1s, 1h0m0s]"} {
+			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+				t.Errorf("NewController of %d options = %v, want %q", len(opts), err, want)
+			}
 		}
 	}
 }

@@ -35,7 +35,9 @@ func TestBreakerRulesAreCaps(t *testing.T) {
 	if got := (plan.Abort{P99: plan.Duration(time.Second)}).Tighten(plan.Abort{}).P99; got != plan.Duration(time.Second) {
 		t.Errorf("a plan's own p99 without a cap = %v, want it", got)
 	}
-	if _, err := NewController(WithExperiments(wide), WithBreaker(plan.Abort{})); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "breaker: p99_ratio 0: must be in (1, 1000]") {
-		t.Errorf("New with empty caps = %v", err)
+	for _, opts := range [][]Option{{WithExperiments(wide), WithBreaker(plan.Abort{})}, {WithBreaker(plan.Abort{})}} {
+		if _, err := NewController(opts...); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "breaker: p99_ratio 0: must be in (1, 1000]") {
+			t.Errorf("NewController of %d options with empty caps = %v", len(opts), err)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package causal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -55,14 +54,12 @@ func newConfig(opts []Option) (config, error) {
 			c = o.apply(c)
 		}
 	}
-	var errs []error
+	v := &validate.Errors{}
 	if c.enabled {
-		v := &validate.Errors{}
 		c.Caps.Validate(v, "limits: ")
-		c.Breaker.Validate(v, "breaker: ")
-		c.Allowed.Validate(v, "allowed: ")
-		errs = append(errs, v.Err(ErrConfig))
 	}
+	c.Breaker.Validate(v, "breaker: ")
+	c.Allowed.Validate(v, "allowed: ")
 	if c.switchedOff(naming.EnvExperiments) {
 		c.enabled = false
 	}
@@ -77,7 +74,7 @@ func newConfig(opts []Option) (config, error) {
 	}
 	c.audit = newAudit(c.log, c.tell)
 	c.Panicked = c.audit.panicked
-	return c, errors.Join(errs...)
+	return c, v.Err(ErrConfig)
 }
 
 // switchedOff reads a kill switch. A value that cannot be parsed means off and is logged: the
