@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/otelprof/otelprof/causal"
+	"github.com/otelprof/otelprof/causal/plan"
 	"github.com/otelprof/otelprof/causal/remote"
 	"github.com/otelprof/otelprof/causal/remote/internal/remotetest"
 )
@@ -286,6 +287,11 @@ func TestFileSigned(t *testing.T) {
 		}
 		p.poll()
 		p.want(causal.StateStopped, "the next plan was rejected")
+		large := two + strings.Repeat("#", 2*plan.MaxBytes)
+		sign(large)
+		p.write(large)
+		p.poll()
+		p.wantError(p.path, "must be at most 65536")
 	}, remote.WithPublicKeys(public))
 }
 
