@@ -377,9 +377,9 @@ func TestLease(t *testing.T) {
 		state(t, c, StateRunning, "")
 		c.Renew(Source{Name: "another", Lease: time.Hour}) // another source cannot renew
 		time.Sleep(1200 * time.Millisecond)
-		state(t, c, StateStopped, "the plan's source has not answered three times in a row")
+		state(t, c, StateStopped, "the plan's source has not answered for the time of three polls")
 		c.Renew(file) // too late
-		state(t, c, StateStopped, "the plan's source has not answered three times in a row")
+		state(t, c, StateStopped, "the plan's source has not answered for the time of three polls")
 	})
 }
 
@@ -392,7 +392,7 @@ func TestLeaseIsAskedForEachDelay(t *testing.T) {
 		b.want("within", b.span(context.Background(), "a", 5*time.Millisecond), 5*time.Millisecond)
 		b.want("after", b.span(context.Background(), "a", time.Millisecond), 0)
 		synctest.Wait()
-		state(t, b.c, StateStopped, "the plan's source has not answered three times in a row")
+		state(t, b.c, StateStopped, "the plan's source has not answered for the time of three polls")
 		b.withheld(map[string]uint64{"lease": 1})
 	})
 }

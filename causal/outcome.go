@@ -22,7 +22,7 @@ func outcome(cause error) (State, string) {
 	case errors.As(cause, &byRule) && admission.Rule(byRule) == admission.RuleTotal:
 		return StateSpent, "limits.total is used up"
 	case errors.As(cause, &byRule) && admission.Rule(byRule) == admission.RuleLease:
-		return StateStopped, "the plan's source has not answered three times in a row"
+		return StateStopped, "the plan's source has not answered for the time of three polls"
 	case errors.As(cause, &byRule) && admission.Rule(byRule) == admission.RuleLife:
 		return StateExpired, "the longest life that the program allows is over"
 	case errors.As(cause, &byRule):

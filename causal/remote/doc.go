@@ -7,8 +7,8 @@
 //	go remote.Follow(ctx, controller, source, remote.WithPublicKeys(key))
 //
 // A plan is in force while its source stands by it. It ends when the source has no plan any more,
-// and when the source has not answered for three polls in a row. It ends too when what comes, from
-// this source or another one, is not a plan, is not signed as it must be, or is refused by the
+// and when the source has not answered for the time of three polls. It ends too when what comes,
+// from this source or another one, is not a plan, is not signed as it must be, or is refused by the
 // controller: such a document asks for something else than what runs. Nothing is applied in part,
 // and a plan that has ended is not begun again by the same document, from any source: that takes a
 // change of it.

@@ -282,7 +282,7 @@ func TestFileCanNotBeRead(t *testing.T) {
 		p.poll()
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
-		p.want(causal.StateStopped, "the plan's source has not answered three times in a row")
+		p.want(causal.StateStopped, "the plan's source has not answered for the time of three polls")
 	})
 }
 

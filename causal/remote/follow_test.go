@@ -59,7 +59,7 @@ func TestFollowLease(t *testing.T) {
 		time.Sleep(29*time.Second + 2900*time.Millisecond)
 		wantState(t, c, causal.StateRunning, "")
 		time.Sleep(400 * time.Millisecond)
-		wantState(t, c, causal.StateStopped, "the plan's source has not answered three times in a row")
+		wantState(t, c, causal.StateStopped, "the plan's source has not answered for the time of three polls")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestFollowDoesNotResume(t *testing.T) {
 			<-ctx.Done()
 		}))
 		time.Sleep(11 * time.Second)
-		wantState(t, c, causal.StateStopped, "the plan's source has not answered three times in a row")
+		wantState(t, c, causal.StateStopped, "the plan's source has not answered for the time of three polls")
 	})
 }
 

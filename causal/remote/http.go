@@ -21,7 +21,10 @@ import (
 //	200          a plan; it is applied if it differs from the last one, as a whole
 //	304          the plan is as it was; the question had If-None-Match if the plan had an ETag
 //	204, 404     there is no plan; experiments end
-//	all others   no answer; experiments end when three in a row were missed
+//	all others   no answer; experiments end after the time of three polls without one
+//
+// By Retry-After a server that is busy puts the next poll off, up to five minutes; the time of
+// three polls stays as it is, so that a plan may end before the server is asked again.
 //
 // A body that is not a valid plan, or has more than [plan.MaxBytes], ends experiments. A request
 // takes no longer than [WithTimeout], follows redirects within the server only, and takes no

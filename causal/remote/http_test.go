@@ -293,7 +293,7 @@ func TestHTTPLargestBody(t *testing.T) {
 // lease is that of three polls, a tenth late each.
 const lease = 33 * planhttp.DefaultInterval / 10
 
-const leaseOver = "the plan's source has not answered three times in a row"
+const leaseOver = "the plan's source has not answered for the time of three polls"
 
 // An answer that is none keeps a plan for three polls and no longer, and is logged once.
 func TestHTTPMissed(t *testing.T) {
@@ -435,6 +435,26 @@ func TestHTTPRetryAfter(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that puts the next poll off does not keep a plan for longer than others, and it is not
+// said that it was asked more often.
+func TestHTTPRetryAfterEndsPlan(t *testing.T) {
+	withServer(t, func(s *planServer) {
+		s.answers(pl("plan-1"))
+		s.poll()
+		s.wantPlan("plan-1")
+		s.answers(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		time.Sleep(2 * lease)
+		synctest.Wait()
+		s.want(causal.StateStopped, leaseOver)
+		if missed := s.c.Status().Sources[0].Missed; missed != 1 {
+			t.Errorf("%d polls were missed, want 1", missed)
+		}
+	})
 }
 
 // Polls differ from the interval by a tenth at most, and not always by the same.

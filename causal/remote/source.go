@@ -14,7 +14,7 @@ import (
 // ErrConfig is wrapped by errors about options.
 var ErrConfig = planhttp.ErrConfig
 
-// missedPolls is how many times in a row a source may fail to answer before its plan ends.
+// missedPolls is for how many intervals a source may fail to answer before its plan ends.
 const missedPolls = 3
 
 // A Source is a place that plans come from.

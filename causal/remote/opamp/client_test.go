@@ -333,7 +333,7 @@ func TestControlLossEndsDelays(t *testing.T) {
 		app := remotetest.NewApp(t, c)
 		app.AwaitDelays()
 		s.stop()
-		awaitStop(t, c, "the plan's source has not answered three times in a row")
+		awaitStop(t, c, "the plan's source has not answered for the time of three polls")
 		app.WantNoDelay()
 		if l.count("connection refused") == 0 {
 			t.Errorf("the log is %q, want the cause", l.lines)
