@@ -273,8 +273,12 @@ func (a answerAt) worth() string {
 	if text == "" {
 		return ""
 	}
-	if sum, stdErr, known := a.p.Explained(a.progress); known && a.metric == MetricThroughput {
-		text += fmt.Sprintf("; %.0f %% (±%.0f) of that time is of none of the regions examined", 100*max(0, 1-sum), 100*stdErr)
+	if sum, stdErr, in, all := a.p.explained(a.progress); in > 0 && a.metric == MetricThroughput {
+		which := "regions examined"
+		if in < all {
+			which += fmt.Sprintf(" whose slopes are known, %d of %d", in, all)
+		}
+		text += fmt.Sprintf("; %.0f %% (±%.0f) of that time is of none of the %s", 100*max(0, 1-sum), 100*stdErr, which)
 	}
 	return text
 }

@@ -31,7 +31,7 @@ func WidenByOthers(curves []Curve) {
 		p := point{c.Progress, c.metric()}
 		of, summed := all[p]
 		if !summed && p.metric == MetricThroughput {
-			sum, stdErr, _ := Profile{Curves: curves}.Explained(p.progress)
+			sum, stdErr, _, _ := Profile{Curves: curves}.explained(p.progress)
 			of.more = max(0, sum-1-stdErr)
 		}
 		of.expires = max(of.expires, c.Expiring)

@@ -422,23 +422,25 @@ func (c Curve) why() string {
 
 func clamp(x, lo, hi float64) float64 { return max(lo, min(x, hi)) }
 
-// Explained is the sum of the elasticities of a progress point's throughput to all regions that
-// were slowed down, but for the progress point's own spans and regions whose holds hold up others,
-// with its standard error at most: what is missing to 1 is time that these regions do not explain,
-// such as a limiter's or that of work without spans. It is not known without a slope.
+// explained is the sum of the elasticities of a progress point's throughput to the regions that
+// were slowed down, but for the progress point's own spans, with its standard error at most: what
+// is missing to 1 is time that these regions do not explain, such as a limiter's or that of work
+// without spans. Of all regions, the ones in the sum have a slope, and their holds hold up no
+// others.
 //
 // Two slopes correlate by [sharing] at most, and one with all others by 1 in sum: a placebo is
 // compared with two experiments to either side at most, and counts for a third of the further ones.
-func (p Profile) Explained(progress string) (sum, stdErr float64, known bool) {
+func (p Profile) explained(progress string) (sum, stdErr float64, in, all int) {
 	var errs, squares float64
 	for _, c := range p.Curves {
-		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.ofItself() || c.HoldsUp > leastHoldsUp {
+		if c.Mode != ModeSlowdown || c.Progress != progress || c.metric() != MetricThroughput || c.ofItself() {
 			continue
 		}
-		if small, _, ok := c.levels(); ok {
-			sum, known = sum+small.Elasticity, true
+		all++
+		if small, _, ok := c.levels(); ok && c.HoldsUp <= leastHoldsUp {
+			sum, in = sum+small.Elasticity, in+1
 			errs, squares = errs+small.StdErr, squares+small.StdErr*small.StdErr
 		}
 	}
-	return sum, math.Sqrt(min(squares+sharing*(errs*errs-squares), 2*squares)), known
+	return sum, math.Sqrt(min(squares+sharing*(errs*errs-squares), 2*squares)), in, all
 }

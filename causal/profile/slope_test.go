@@ -384,12 +384,38 @@ func TestExplained(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	a, b, own := slowed(rng, 0.4, 0.4), slowed(rng, 0.2, 0.2), slowed(rng, 1, 1)
 	b.Region.Name, own.Region.Name = "b", "done"
-	sum, stdErr, known := profile.Profile{Curves: []profile.Curve{a, b, own}}.Explained("done")
-	if !known || math.Abs(sum-0.6) > 0.1 || stdErr <= 0 || stdErr > 0.1 {
-		t.Errorf("explained %v ± %v, want about .6", sum, stdErr)
+	sum, stdErr, in, all := profile.Explained(profile.Profile{Curves: []profile.Curve{a, b, own}}, "done")
+	if in != 2 || all != 2 || math.Abs(sum-0.6) > 0.1 || stdErr <= 0 || stdErr > 0.1 {
+		t.Errorf("explained %v ± %v by %d of %d, want about .6 by 2 of 2", sum, stdErr, in, all)
 	}
-	if _, _, known := (profile.Profile{Curves: []profile.Curve{a}}).Explained("other"); known {
-		t.Error("explained of a progress point without a curve")
+	if _, _, in, all := profile.Explained(profile.Profile{Curves: []profile.Curve{a}}, "other"); in != 0 || all != 0 {
+		t.Errorf("explained of a progress point without a curve, by %d of %d", in, all)
+	}
+}
+
+// Time is not said to be of none of the regions examined while the slope of one is not known.
+func TestExplainedSoFar(t *testing.T) {
+	a := slowed(rand.New(rand.NewPCG(7, 8)), 0.4, 0.4)
+	b := profile.Curve{
+		Mode: a.Mode, Region: profile.Region{Name: "b"}, Progress: a.Progress, Metric: a.Metric, BasePeriod: a.BasePeriod,
+		Effects: []profile.Effect{profile.Effect{Speedup: 0.1}.Withhold(profile.Withheld{Code: "windows"})},
+	}
+	held := slowed(rand.New(rand.NewPCG(9, 10)), 0.1, 0.1)
+	held.Region.Name, held.HoldsUp = "c", 0.4
+	for _, tt := range []struct {
+		curves []profile.Curve
+		want   string
+	}{
+		{[]profile.Curve{a}, "of that time is of none of the regions examined\n"},
+		{[]profile.Curve{a, b}, "of that time is of none of the regions examined whose slopes are known, 1 of 2\n"},
+		{[]profile.Curve{a, b, held}, "of that time is of none of the regions examined whose slopes are known, 1 of 3\n"},
+	} {
+		var text strings.Builder
+		p := profile.Profile{Curves: tt.curves}
+		p.Finish()
+		if err := p.WriteAnswer(&text, ""); err != nil || !strings.Contains(text.String(), tt.want) {
+			t.Errorf("%d regions: %v, the answer lacks %q:\n%s", len(tt.curves), err, tt.want, text.String())
+		}
 	}
 }
 
