@@ -77,8 +77,7 @@ func (f *foreteller) run(ctx context.Context, logger *slog.Logger) {
 		}
 		if r := f.now(); len(r.Curves) > 0 {
 			if err := foretold.Append(f.file, r); err != nil {
-				logger.Warn("otelprof: what is foretold: not written", slog.Any("cause", err))
-				return
+				logger.Warn("otelprof: what is foretold: not written", slog.Any("cause", err)) // the next one may be
 			}
 		}
 		if ctx.Err() != nil {

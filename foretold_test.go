@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -16,7 +19,46 @@ import (
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/internal/explain/foretold"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/spans"
 )
+
+// Where a record cannot be written, the next one and that at the end still are.
+func TestForetoldAfterAFullDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "missing")
+	synctest.Test(t, func(t *testing.T) {
+		region := profile.Region{Scope: "shop", Name: "price"}
+		f := &foreteller{
+			file: filepath.Join(dir, foretold.FileName), service: "shop", version: "1", began: time.Now(),
+			regions: func() []spans.RegionStats { return nil },
+			profile: func() profile.Profile {
+				return profile.Profile{Curves: []profile.Curve{{
+					Region: region, Progress: "order", Metric: profile.MetricThroughput,
+					Effects: []profile.Effect{{Speedup: 0.1, Reduction: 0.09, Lo: 0.08, Hi: 0.1, Samples: 9}},
+				}}}
+			},
+		}
+		var said testutil.Log
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			f.run(ctx, said.Logger())
+		}()
+		time.Sleep(foretoldFirst + time.Second)
+		if lines := said.Lines(); len(lines) != 1 || !strings.Contains(lines[0], "not written") {
+			t.Errorf("said %q, want that nothing was written", lines)
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * foretoldFirst)
+		cancel()
+		<-ended
+		if records, err := foretold.Read(f.file, "shop"); err != nil || len(records) != 2 {
+			t.Errorf("%d records, %v, want one written later and one at the end", len(records), err)
+		}
+	})
+}
 
 // A version keeps what was foretold of it in its data folder, and the next one shows what came.
 func TestForetold(t *testing.T) {

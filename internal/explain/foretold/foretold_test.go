@@ -141,6 +141,33 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// Behind a line that is too long there are further records.
+func TestReadBehindALongLine(t *testing.T) {
+	name := filepath.Join(t.TempDir(), FileName)
+	one, two := version("1", 1, 1, 1, 9, curve(reserve)), version("2", 1, 1, 1, 9)
+	if err := Append(name, one); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(strings.Repeat("x", 2*maxLine)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Append(name, two); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(name, "shop")
+	one.API, two.API = api, api
+	if diff := cmp.Diff([]Record{one, two}, got); err != nil || diff != "" {
+		t.Errorf("%v, records (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestCurvesOf(t *testing.T) {
 	known := profile.Effect{Speedup: 0.1, Reduction: 0.09, Lo: 0.08, Hi: 0.1, Samples: 9}
 	unknown := profile.Effect{Speedup: 0.25}.Withhold(profile.Withheld{Code: "windows"})

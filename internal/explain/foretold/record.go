@@ -5,7 +5,6 @@ package foretold
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,23 +106,36 @@ func Append(name string, r Record) error {
 	if err != nil {
 		return fmt.Errorf("foretold: %w", err)
 	}
-	if info, err := f.Stat(); err == nil && info.Size()+int64(len(line)) > MaxBytes {
-		_ = f.Close()
-		return fmt.Errorf("foretold: %s: must have at most %d bytes: move it away for a new one", name, MaxBytes)
+	if err := errors.Join(appendLine(f, line), f.Close()); err != nil {
+		return fmt.Errorf("foretold: %w", err)
+	}
+	return nil
+}
+
+func appendLine(f *os.File, line []byte) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size()+int64(len(line)) > MaxBytes {
+		return fmt.Errorf("%s: must have at most %d bytes: move it away for a new one", f.Name(), MaxBytes)
 	}
 	line = append(line, '\n')
-	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+	if info.Size() > 0 {
 		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' { // a process ended, or the disk was full
+		if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' { // a process ended, or the disk was full
 			line = append([]byte{'\n'}, line...)
 		}
 	}
 	_, err = f.Write(line) // one write, so that no other process comes in between
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // Read reads the records of a service in a file, in their order; none where there is no file. A
-// line that was cut off, and one of a later version of the format, is left out.
+// line that was cut off or is too long, and one of a later version of the format, is left out.
 func Read(name, service string) (all []Record, err error) {
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -137,16 +149,33 @@ func Read(name, service string) (all []Record, err error) {
 }
 
 func parse(from io.Reader, service string) (all []Record, err error) {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 64<<10), maxLine+1)
-	for lines.Scan() {
+	in := bufio.NewReaderSize(from, 64<<10)
+	for {
+		text, err := nextLine(in)
 		var r Record
-		if text := bytes.TrimSpace(lines.Bytes()); json.Unmarshal(text, &r) == nil && r.API == api && r.Service == service {
+		if json.Unmarshal(text, &r) == nil && r.API == api && r.Service == service {
 			all = append(all, r)
 		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return all, fmt.Errorf("foretold: %w", err)
+		}
 	}
-	if err := lines.Err(); err != nil {
-		return all, fmt.Errorf("foretold: %w", err)
+}
+
+// nextLine returns the next line, nothing of one that is too long. With an error it is the last.
+func nextLine(in *bufio.Reader) (line []byte, err error) {
+	for length := 0; ; {
+		part, err := in.ReadSlice('\n')
+		if length += len(part); length <= maxLine+1 {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
 	}
-	return all, nil
 }
