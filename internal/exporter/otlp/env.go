@@ -27,13 +27,13 @@ type Pipeline struct {
 	Enabled bool
 	// Protocol is how.
 	Protocol Protocol
-	// Endpoint is where to, a URL without password, for people to read.
+	// Endpoint is where to, a URL without password and query, for people to read.
 	Endpoint string
 
 	// ExplicitHistograms: of metrics, whether histograms are to have explicit bounds.
 	ExplicitHistograms bool
 
-	// target is the endpoint with its password.
+	// target is the endpoint with its password and query.
 	target string
 }
 
@@ -129,17 +129,18 @@ func pipelineFromEnv(s signal) (Pipeline, error) {
 	if errEndpoint != nil {
 		return Pipeline{}, err
 	}
-	if s == profiles || protocol != ProtocolGRPC { // else the SDK reads the variables, and reports what is wrong
-		_, errTransport := transportFromEnv(s, target)
-		err = errors.Join(err, errTransport)
+	_, errTransport := transportFromEnv(s, target)
+	err = errors.Join(err, errTransport)
+	p := Pipeline{Enabled: true, Protocol: protocol, Endpoint: redacted(target), target: target}
+	if protocol == ProtocolGRPC && p.isURL() && strings.Contains(value, "?") {
+		err = errors.Join(err, fmt.Errorf("%w: %s: must have no query for %s, left out", ErrConfig, variable, ProtocolGRPC))
 	}
-	explicit := false
 	if s == metrics {
 		var errHistograms error
-		explicit, errHistograms = explicitFromEnv()
+		p.ExplicitHistograms, errHistograms = explicitFromEnv()
 		err = errors.Join(err, errHistograms)
 	}
-	return Pipeline{Enabled: true, Protocol: protocol, Endpoint: redacted(target), ExplicitHistograms: explicit, target: target}, err
+	return p, err
 }
 
 func explicitFromEnv() (bool, error) {
@@ -196,12 +197,13 @@ func protocolFromEnv(s signal) (Protocol, error) {
 	}
 }
 
-// redacted is a URL without its password.
+// redacted is a URL without its password and its query, which may have a key.
 func redacted(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
 		return ""
 	}
+	u.RawQuery = ""
 	return u.Redacted()
 }
 
@@ -221,7 +223,7 @@ func targetOf(s signal, p Protocol, variable, value string) (string, error) {
 	web := scheme == "http" || scheme == "https"
 	switch {
 	case web && u.Host == "":
-		return "", fmt.Errorf("%w: %s %q: must name a host", ErrConfig, variable, u.Redacted())
+		return "", fmt.Errorf("%w: %s %q: must name a host", ErrConfig, variable, redacted(value))
 	case web && p == ProtocolGRPC:
 		return scheme + "://" + u.Host, nil
 	case web:
@@ -234,7 +236,7 @@ func targetOf(s signal, p Protocol, variable, value string) (string, error) {
 	case p == ProtocolGRPC && (scheme == "unix" || scheme == "dns" || scheme == "passthrough"):
 		return u.String(), nil
 	default:
-		return "", fmt.Errorf("%w: %s %q: must begin with http:// or https://", ErrConfig, variable, u.Redacted())
+		return "", fmt.Errorf("%w: %s %q: must begin with http:// or https://", ErrConfig, variable, redacted(value))
 	}
 }
 

@@ -157,6 +157,14 @@ func TestFromEnvErrors(t *testing.T) {
 			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://u:secret@c:port"},
 			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL"},
 		},
+		"query over gRPC": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://c:4317?key=secret", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "must have no query for grpc"},
+		},
+		"no host, with a query": {
+			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http:///v1?key=secret"},
+			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "host"},
+		},
 		"unix socket over HTTP": {
 			env:  map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "unix:///run/c.sock"},
 			want: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://"},
@@ -223,7 +231,6 @@ func TestFromEnvLeavesOut(t *testing.T) {
 // What the way to an endpoint cannot use is said once, without secrets, and the rest is used, for
 // every signal.
 func TestTransportLeavesOut(t *testing.T) {
-	const secret = "secret"
 	whole := transport{timeout: 10 * time.Second, headers: map[string]string{}, plain: true}
 	with := func(change func(*transport)) transport {
 		out := whole
@@ -255,13 +262,22 @@ func TestTransportLeavesOut(t *testing.T) {
 		"no certificates":    {"OTEL_EXPORTER_OTLP_CERTIFICATE", "/no/such/file", whole, false},
 		"half a pair":        {"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/no/such/file", whole, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		transportLeavesOut(t, name, tt.variable, tt.value, tt.want, tt.silent)
+	}
+}
+
+// transportLeavesOut tests one variable by each protocol.
+func transportLeavesOut(t *testing.T, name, variable, value string, want transport, silent bool) {
+	t.Helper()
+	for _, p := range protocols {
+		t.Run(name+" by "+string(p), func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
+			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(p))
 			t.Setenv("OTEL_PROFILES_EXPORTER", "otlp")
-			t.Setenv(tt.variable, tt.value)
+			t.Setenv(variable, value)
 			for _, s := range []signal{traces, metrics, logs, profiles} {
 				got, _ := transportFromEnv(s, "http://c:4318")
-				if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(transport{}), cmpopts.IgnoreFields(transport{}, "tls")); diff != "" || got.tls == nil {
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(transport{}), cmpopts.IgnoreFields(transport{}, "tls")); diff != "" || got.tls == nil {
 					t.Errorf("%s (-want +got):\n%s", s.upper, diff)
 				}
 			}
@@ -272,8 +288,8 @@ func TestTransportLeavesOut(t *testing.T) {
 			}
 			for _, err := range []error{err, errProfiles} {
 				said := fmt.Sprint(err)
-				if tt.silent != (err == nil) || err != nil && strings.Count(said, tt.variable) != 1 || strings.Contains(said, secret) {
-					t.Errorf("said %q, want %s named once, if anything, and no secret", said, tt.variable)
+				if silent != (err == nil) || err != nil && strings.Count(said, variable) != 1 || strings.Contains(said, "secret") {
+					t.Errorf("said %q, want %s named once, if anything, and no secret", said, variable)
 				}
 			}
 		})

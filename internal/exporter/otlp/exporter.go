@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploggrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
@@ -50,7 +51,10 @@ func NewSpanExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*del
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: traces", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		inner, err = otlptracegrpc.New(ctx, grpcOptions(p, t, otlptracegrpc.WithEndpointURL, otlptracegrpc.WithEndpoint, otlptracegrpc.WithTLSCredentials)...)
+		inner, err = otlptracegrpc.New(ctx, grpcOptions(p, t, grpcMakers[otlptracegrpc.Option]{
+			otlptracegrpc.WithEndpointURL, otlptracegrpc.WithEndpoint, otlptracegrpc.WithCompressor,
+			otlptracegrpc.WithHeaders, otlptracegrpc.WithTimeout, otlptracegrpc.WithTLSCredentials,
+		})...)
 	default:
 		client = newHTTPClient(t) // has the certificates; beside http:// the SDK refuses any
 		inner, err = otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client), otlptracehttp.WithEndpointURL(p.target), otlptracehttp.WithTLSClientConfig(nil),
@@ -75,7 +79,10 @@ func NewMetricExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*d
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: metrics", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		inner, err = otlpmetricgrpc.New(ctx, grpcOptions(p, t, otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithEndpoint, otlpmetricgrpc.WithTLSCredentials)...)
+		inner, err = otlpmetricgrpc.New(ctx, grpcOptions(p, t, grpcMakers[otlpmetricgrpc.Option]{
+			otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithEndpoint, otlpmetricgrpc.WithCompressor,
+			otlpmetricgrpc.WithHeaders, otlpmetricgrpc.WithTimeout, otlpmetricgrpc.WithTLSCredentials,
+		})...)
 	default:
 		client = newHTTPClient(t)
 		inner, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithEndpointURL(p.target), otlpmetrichttp.WithTLSClientConfig(nil),
@@ -99,8 +106,10 @@ func NewLogExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*deli
 	case !p.Enabled:
 		return nil, fmt.Errorf("%w: logs", ErrNotConfigured)
 	case p.Protocol == ProtocolGRPC:
-		o := grpcOptions(p, t, otlploggrpc.WithEndpointURL, otlploggrpc.WithEndpoint, otlploggrpc.WithTLSCredentials)
-		inner, err = otlploggrpc.New(ctx, append(o, otlploggrpc.WithHeaders(t.headers))...) // its own reader leaves all out for one that is none
+		inner, err = otlploggrpc.New(ctx, grpcOptions(p, t, grpcMakers[otlploggrpc.Option]{
+			otlploggrpc.WithEndpointURL, otlploggrpc.WithEndpoint, otlploggrpc.WithCompressor,
+			otlploggrpc.WithHeaders, otlploggrpc.WithTimeout, otlploggrpc.WithTLSCredentials,
+		})...)
 	default:
 		client = newHTTPClient(t)
 		inner, err = otlploghttp.New(ctx, otlploghttp.WithHTTPClient(client), otlploghttp.WithEndpointURL(p.target), otlploghttp.WithTLSClientConfig(nil),
@@ -113,17 +122,28 @@ func NewLogExporter(ctx context.Context, p Pipeline, logger *slog.Logger) (*deli
 	return delivery.WrapLogs(utf8Logs{inner, pipe{client, m}}, m), nil
 }
 
-// grpcOptions are what exporters over gRPC are given of the endpoint, in the options of each
-// signal.
-func grpcOptions[O any](p Pipeline, t transport, url, name func(string) O, security func(credentials.TransportCredentials) O) []O {
-	o := []O{url(p.target)}
+// grpcMakers make the options of one signal's exporter over gRPC.
+type grpcMakers[O any] struct {
+	url, name, compressor func(string) O
+	headers               func(map[string]string) O
+	timeout               func(time.Duration) O
+	security              func(credentials.TransportCredentials) O
+}
+
+// grpcOptions are what exporters over gRPC are given. It is all that [FromEnv] has read and
+// reported: the SDK's read the variables by rules of their own.
+func grpcOptions[O any](p Pipeline, t transport, with grpcMakers[O]) []O {
+	o := []O{with.url(p.target), with.headers(t.headers), with.timeout(t.timeout)}
 	if !p.isURL() {
-		o[0] = name(p.target)
+		o[0] = with.name(p.target)
+	}
+	if t.gzip {
+		o = append(o, with.compressor("gzip"))
 	}
 	if t.plain { // also beside certificates, for which the SDK would take TLS
-		o = append(o, security(insecure.NewCredentials()))
+		return append(o, with.security(insecure.NewCredentials()))
 	}
-	return o
+	return append(o, with.security(credentials.NewTLS(t.tls)))
 }
 
 // either returns yes or no.

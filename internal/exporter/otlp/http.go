@@ -12,7 +12,7 @@ import (
 
 // newHTTPClient returns the client of one exporter, the same for all signals.
 func newHTTPClient(t transport) *http.Client {
-	return &http.Client{Timeout: t.timeout, Transport: answers{&http.Transport{
+	return &http.Client{Timeout: t.timeout, Transport: answers{t.query, &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: t.tls, TLSHandshakeTimeout: 10 * time.Second,
 		ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: 90 * time.Second,
 	}}}
@@ -21,8 +21,11 @@ func newHTTPClient(t transport) *http.Client {
 // answers makes errors of answers that are not of OTLP, which the SDK's exporters would take for a
 // delivery: a redirect, which is not followed, since headers, which may have a key, are for the
 // endpoint alone; and a page. By the specification an answer has the type of its request. Many
-// endpoints send none, which is taken, too.
-type answers struct{ *http.Transport }
+// endpoints send none, which is taken, too. Requests without a query get one.
+type answers struct {
+	query string
+	*http.Transport
+}
 
 // notOTLP is an error that no further try cures.
 type notOTLP string
@@ -30,6 +33,10 @@ type notOTLP string
 func (n notOTLP) Error() string { return string(n) }
 
 func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	if a.query != "" && request.URL.RawQuery == "" {
+		request = request.Clone(request.Context())
+		request.URL.RawQuery = a.query
+	}
 	response, err := a.Transport.RoundTrip(request)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -170,6 +172,19 @@ func TestRequestsAreAsReported(t *testing.T) {
 		t.Errorf("FromEnv = %v, want the protocol and a header named", err)
 	}
 	var l testutil.Log
+	exportBy(t, env, &l)
+	const sent = protobufType + " gzip yes"
+	want := map[string]string{"/v1/traces": sent, "/v1/metrics": sent, "/v1/logs": sent}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s\n%s", diff, l.String())
+	}
+}
+
+// exportBy exports one item of each signal but profiles.
+func exportBy(t *testing.T, env Env, l *testutil.Log) {
+	t.Helper()
 	spans, errSpans := NewSpanExporter(t.Context(), env.Traces, l.Logger())
 	metrics, errMetrics := NewMetricExporter(t.Context(), env.Metrics, l.Logger())
 	logs, errLogs := NewLogExporter(t.Context(), env.Logs, l.Logger())
@@ -185,12 +200,51 @@ func TestRequestsAreAsReported(t *testing.T) {
 	if err := errors.Join(tp.Shutdown(within(t, 10*time.Second)), mp.Shutdown(within(t, 10*time.Second)), lp.Shutdown(within(t, 10*time.Second))); err != nil {
 		t.Error(err)
 	}
-	const sent = protobufType + " gzip yes"
-	want := map[string]string{"/v1/traces": sent, "/v1/metrics": sent, "/v1/logs": sent}
-	mu.Lock()
-	defer mu.Unlock()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s\n%s", diff, l.String())
+}
+
+// The same over gRPC, where one bad header would have each export fail.
+func TestGRPCIsAsReported(t *testing.T) {
+	r := newReceiver(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.endpoint(ProtocolGRPC))
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", string(ProtocolGRPC))
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "10s")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-test=yes,x-broken=a%0Ab")
+	env, err := FromEnv()
+	for _, name := range []string{"COMPRESSION", "TIMEOUT", "HEADERS"} {
+		if strings.Count(fmt.Sprint(err), name) != 1 {
+			t.Errorf("FromEnv = %v, want %s named once", err, name)
+		}
+	}
+	var l testutil.Log
+	exportBy(t, env, &l)
+	if diff := cmp.Diff([]string{"a", "visits", "started"}, slices.Concat(r.spanNames(), r.metricNames(), r.logBodies())); diff != "" || r.headers["grpc"] != "yes" {
+		t.Errorf("header x-test = %q, received (-want +got):\n%s\n%s", r.headers["grpc"], diff, l.String())
+	}
+}
+
+// The query of an endpoint goes with each request, and is in no message.
+func TestQueryOfEndpoint(t *testing.T) {
+	const query = "key=secret&tenant=shop"
+	var l testutil.Log
+	endpoint := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != query {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	for signal, s := range exportOne(t, endpoint+"/?"+query, &l) {
+		if s.Exported == 0 || strings.Contains(s.Name, "secret") {
+			t.Errorf("%s: %+v, want success, and a name without the query", signal, s)
+		}
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
+	for signal, s := range exportOne(t, closedPort(t)+"/?"+query, &l) {
+		if s.Exported > 0 || strings.Contains(s.Outage, "secret") {
+			t.Errorf("%s: %+v, want a failure without the query", signal, s)
+		}
+	}
+	if strings.Contains(l.String(), "secret") {
+		t.Errorf("said the query: %s", l.String())
 	}
 }
 

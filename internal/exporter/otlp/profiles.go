@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,7 +58,8 @@ func NewProfileExporter(p Pipeline, r *resource.Resource, logger *slog.Logger) (
 	if p.Protocol == ProtocolGRPC {
 		e.sender, err = newProfileGRPC(p.target, t)
 	} else {
-		e.sender = &profileHTTP{client: newHTTPClient(t), url: p.target, headers: t.headers, gzip: t.gzip}
+		url, _, _ := strings.Cut(p.target, "?") // the query, which the client adds, may have a key, and errors show the URL
+		e.sender = &profileHTTP{client: newHTTPClient(t), url: url, headers: t.headers, gzip: t.gzip}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("otlp: profiles to %s: %w", p.Endpoint, err)

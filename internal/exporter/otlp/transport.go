@@ -20,6 +20,8 @@ type transport struct {
 	headers map[string]string
 	timeout time.Duration
 	gzip    bool
+	// query is the endpoint's, which the SDK's exporters leave out.
+	query string
 	// plain is set where neither endpoint nor variables ask for TLS.
 	plain bool
 	tls   *tls.Config
@@ -56,6 +58,9 @@ func transportFromEnv(s signal, endpoint string) (transport, error) {
 	variable, value := read("HEADERS")
 	errs = append(errs, parseHeaders(t.headers, variable, value))
 	authorize(t.headers, endpoint)
+	if u, err := url.Parse(endpoint); err == nil {
+		t.query = u.RawQuery
+	}
 	_, insecure := read("INSECURE")
 	scheme, _, _ := strings.Cut(endpoint, ":")
 	t.plain = scheme == "http" || scheme == "unix" || scheme != "https" && strings.EqualFold(insecure, "true")
