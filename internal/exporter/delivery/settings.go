@@ -49,7 +49,13 @@ func settingsFromEnv(prefix string, s batchSettings) (batchSettings, error) {
 		return time.Duration(number(name, int(d.Milliseconds()), 0, int(day.Milliseconds()))) * time.Millisecond
 	}
 	s.queue = number("MAX_QUEUE_SIZE", s.queue, 1, 1e6)
-	s.batch = min(number("MAX_EXPORT_BATCH_SIZE", s.batch, 1, 1e6), s.queue)
+	usual := s.batch
+	if s.batch = number("MAX_EXPORT_BATCH_SIZE", s.batch, 1, 1e6); s.batch > s.queue {
+		if s.batch != usual {
+			errs = append(errs, fmt.Errorf("%sMAX_EXPORT_BATCH_SIZE %d: must be at most %sMAX_QUEUE_SIZE, %d, which is used", prefix, s.batch, prefix, s.queue))
+		}
+		s.batch = s.queue
+	}
 	s.delay = ms("SCHEDULE_DELAY", s.delay)
 	if s.timeout = ms("EXPORT_TIMEOUT", s.timeout); s.timeout == 0 {
 		s.timeout = day // no limit, to all of OpenTelemetry's SDKs

@@ -21,6 +21,8 @@ func TestSettingsFromEnv(t *testing.T) {
 		"blanks":       {"MAX_QUEUE_SIZE", " 4096\n", with(func(s *batchSettings) { s.queue = 4096 }), true},
 		"blanks alone": {"MAX_EXPORT_BATCH_SIZE", " ", usual, true},
 		"small queue":  {"MAX_QUEUE_SIZE", "100", with(func(s *batchSettings) { s.queue, s.batch = 100, 100 }), true},
+		"large batch":  {"MAX_EXPORT_BATCH_SIZE", "4096", with(func(s *batchSettings) { s.batch = 2048 }), false},
+		"full batch":   {"MAX_EXPORT_BATCH_SIZE", "2048", with(func(s *batchSettings) { s.batch = 2048 }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_BSP_"+tt.variable, tt.value)
