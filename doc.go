@@ -54,7 +54,7 @@
 //	OTELPROF_TIMES            on, off, patterns WithTimes, in programs built by otelprof build
 //	OTELPROF_DISABLED         true or false     true: the plain SDK, without all that is ours
 //	OTEL_SDK_DISABLED         true              nothing at all is measured or exported
-//	OTEL_PROPAGATORS          formats           tracecontext, baggage or none; with others the global one is left as it is
+//	OTEL_PROPAGATORS          formats           tracecontext, baggage or none; with others the program's own one stays
 //
 // A switch may be spelled true, 1 or yes, and false, 0 or no, in any case.
 //

@@ -14,22 +14,27 @@ import (
 )
 
 // TestSetupPropagators: OTEL_PROPAGATORS chooses among the formats of OpenTelemetry's module. A
-// list with others leaves the global propagator, which the application may have set, as it is, and
-// is a warning.
+// list with others is a warning. It leaves the global propagator as it is if the application has
+// set one; if not, traces go on by the formats that are known.
 func TestSetupPropagators(t *testing.T) {
 	before := propagation.Baggage{}
+	unset := propagation.NewCompositeTextMapPropagator()
 	tracecontext, baggage := propagation.TraceContext{}.Fields(), propagation.Baggage{}.Fields()
 	for _, one := range []struct {
 		list   string
+		before propagation.TextMapPropagator
 		fields []string
 		warns  bool
 	}{
-		{"", slices.Concat(tracecontext, baggage), false},
-		{" TraceContext , tracecontext", tracecontext, false},
-		{"baggage", baggage, false},
-		{"none", nil, false},
-		{"tracecontext,b3", before.Fields(), true},
-		{"xray", before.Fields(), true},
+		{"", before, slices.Concat(tracecontext, baggage), false},
+		{" TraceContext , tracecontext", before, tracecontext, false},
+		{"baggage", before, baggage, false},
+		{"none", before, nil, false},
+		{"tracecontext,b3", before, before.Fields(), true},
+		{"xray", before, before.Fields(), true},
+		{"b3,tracecontext", unset, tracecontext, true},
+		{"xray,b3", unset, slices.Concat(tracecontext, baggage), true},
+		{"none,b3", unset, nil, true},
 	} {
 		t.Run(one.list, func(t *testing.T) {
 			tp, mp, lp, prop := otel.GetTracerProvider(), otel.GetMeterProvider(), global.GetLoggerProvider(), otel.GetTextMapPropagator()
@@ -39,7 +44,7 @@ func TestSetupPropagators(t *testing.T) {
 				global.SetLoggerProvider(lp)
 				otel.SetTextMapPropagator(prop)
 			})
-			otel.SetTextMapPropagator(before)
+			otel.SetTextMapPropagator(one.before)
 			t.Setenv(envPropagators, one.list)
 			var said testutil.Log
 			p, err := Setup(t.Context(), WithLogger(said.Logger()))
