@@ -65,7 +65,7 @@ func TestExplainedCoverage(t *testing.T) {
 	const tries, elasticity = 2000, 0.3
 	held := 0
 	for range tries {
-		sum, stdErr, _ := ofRegions(sharingPlacebos(rng, elasticity, 0.002, 0.1, 0.1)).Explained("done")
+		sum, stdErr, _, _ := ofRegions(sharingPlacebos(rng, elasticity, 0.002, 0.1, 0.1)).explained("done")
 		if math.Abs(sum-2*elasticity) <= 2*stdErr {
 			held++
 		}
@@ -82,7 +82,7 @@ func TestExplainedOfMany(t *testing.T) {
 		for range regions {
 			slopes = append(slopes, Slope{Level: 0.1, Taken: 0.1, Samples: 9, Elasticity: 0.1, StdErr: 0.01, Lo: 0.08, Hi: 0.12})
 		}
-		if _, stdErr, _ := ofRegions(slopes).Explained("done"); math.Abs(stdErr-want) > 1e-9 {
+		if _, stdErr, _, _ := ofRegions(slopes).explained("done"); math.Abs(stdErr-want) > 1e-9 {
 			t.Errorf("%d regions: a standard error of %v, want %v", regions, stdErr, want)
 		}
 	}
