@@ -104,7 +104,7 @@ func ownTimes(p *model.Program) (of map[int32]*model.Own, rest []left) {
 				switch set := p.Sets[o.Set]; {
 				case len(open) > 0: // of the innermost one
 					add(&open[len(open)-1].Own, o)
-				case len(set) == 1: // of several that are open, it is not known which is the innermost
+				case len(set) > 0: // or of one that began before the window
 					add(&rest[set[0]].Own, o)
 				}
 			}

@@ -282,17 +282,25 @@ func TestFewerProcessors(t *testing.T) {
 	t.Error("no answer")
 }
 
-// What several regions that are open together leave of the time does not depend on their numbers.
-func TestFactorsHaveNoOrder(t *testing.T) {
-	for _, f := range [][2]float64{{0.5, 2}, {2, 3}, {0.5, 0.25}} {
-		visit := func(a, b float64) int64 {
-			p := program(1, model.ObjectMutex, []model.Op{{Kind: model.OpRun, D: ms, Set: 1}, {Kind: model.OpVisit}})
-			p.Sets = append(p.Sets, []int32{0, 1})
-			o := sim.Simulate(p, sim.Change{Factors: map[int32]float64{0: a, 1: b}}, 100*ms)
-			return o.Visits[0][0]
-		}
-		if a, b := visit(f[0], f[1]), visit(f[1], f[0]); a != b {
-			t.Errorf("%v: %d and %d ns", f, a, b)
+// TestOwnTime has a span of 8 ms with another one of 6 ms within, each 10 ms: a region is its own
+// time, which for the outer one is 1 ms before the other and 1 ms behind.
+func TestOwnTime(t *testing.T) {
+	outer, inner := trace.Region{Name: "outer"}, trace.Region{Name: "inner"}
+	b := trace.NewRecorder(0, 1)
+	b.Running(0, 1)
+	at := int64(0)
+	for i := range uint64(100) {
+		b.Open(at, 1, 2*i+1, 0, outer)
+		b.Open(at+ms, 1, 2*i+2, 0, inner)
+		b.Close(at+7*ms, 1, 2*i+2)
+		b.Close(at+8*ms, 1, 2*i+1)
+		b.Visit(at+10*ms, 1, "done")
+		at += 10 * ms
+	}
+	r := recorded(t, b, at)
+	for region, want := range map[trace.Region]float64{outer: 9, inner: 7} {
+		if base, got := Predict(r, "done", Speedup{region, 0.5}); !isNear(base/ms, 10, 0.01) || !isNear(got/ms, want, 0.01) {
+			t.Errorf("%s half as long: %.2f ms in place of %.2f, want %.2f in place of 10", region, got/ms, base/ms, want)
 		}
 	}
 }

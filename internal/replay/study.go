@@ -443,14 +443,14 @@ func stops(base, o *sim.Outcome, i int) bool {
 }
 
 // busiest returns the n regions with the most time of their own, the most first: computing, waiting
-// outside, and sending, together in all goroutines, each of the regions that are open. Those
-// without any are left out, and those for which only reports false; nil is any.
+// outside, and sending, together in all goroutines, while none of their spans has another one
+// within. Those without any are left out, and those for which only reports false; nil is any.
 func busiest(p *model.Program, n int, only func(trace.Region) bool) []int32 {
 	own := make([]int64, len(p.Rec.Regions))
 	for _, o := range p.All() {
 		if o.Kind == model.OpRun || o.Kind == model.OpOut || o.Kind == model.OpSend {
-			for _, r := range p.Sets[o.Set] {
-				own[r] += o.D
+			if set := p.Sets[o.Set]; len(set) > 0 {
+				own[set[0]] += o.D
 			}
 			for _, x := range p.SharesOf(int(o.Set)) {
 				own[x.Region] += int64(x.Part * float64(o.D))

@@ -372,7 +372,7 @@ func (b *Builder) setWithin(f *follower) uint16 {
 	return set
 }
 
-// SetFor returns the number of the set of regions of some spans.
+// SetFor returns the number of the set of regions of some spans, in the order in which they began.
 func (b *Builder) SetFor(open []int32) uint16 {
 	if len(open) == 0 {
 		return 0
@@ -381,9 +381,13 @@ func (b *Builder) SetFor(open []int32) uint16 {
 	for _, s := range open {
 		set = append(set, b.P.Rec.Spans[s].Region)
 	}
+	innermost := set[len(set)-1]
 	slices.Sort(set)
 	b.set = set
 	set = slices.Compact(set)
+	at, _ := slices.BinarySearch(set, innermost)
+	copy(set[1:at+1], set[:at])
+	set[0] = innermost
 	key := b.key[:0]
 	for _, r := range set {
 		key = append(key, byte(r), byte(r>>8), byte(r>>16), byte(r>>24))

@@ -79,7 +79,7 @@ type Program struct {
 	Writes   bool // to the network
 	Tokens   int32
 	Objects  []ObjectInfo
-	Sets     [][]int32 // regions, in order; the first set has none
+	Sets     [][]int32 // regions, that of the innermost span first; the first set has none
 	Shares   [][]Share // of functions, by set
 	Samples  []sampled
 	// Segments are where the work of elements begins. The first one is none.

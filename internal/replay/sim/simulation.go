@@ -214,25 +214,22 @@ func (s *Simulation) Reset(c Change) {
 }
 
 // setFactors sets what is left of the time of each set of regions, which are the ones whose spans
-// are open while an op lasts. So the time of a region includes that of all spans within its own. In
-// a set with several regions that are faster the fastest counts, once: the same time cannot be
-// saved twice. Of several that are slower the slowest does, of what that leaves. A function
-// has a part of an op's time, by the samples of the CPU profile, and only that part is faster
-// (Amdahl's law): half of 0.4 of it leaves 0.8. The sets of holds are theirs alone, and 0 unless
-// the change holds their regions.
+// are open while an op lasts. It is the time of the innermost span, and of no span around it: a
+// region is its own time, as slow-downs take it and as a release changes it. A function has a part
+// of an op's time, by the samples of the CPU profile, and only that part is faster (Amdahl's law):
+// half of 0.4 of it leaves 0.8. The sets of holds are theirs alone, and 0 unless the change holds
+// their regions.
 func (s *Simulation) setFactors() {
 	p, c := s.P, &s.Change
 	for r, set := range p.HeldSets {
 		s.factors[set] = c.Holds[r]
 	}
 	for i, set := range p.Sets {
-		slower := 1.0
-		for _, r := range set {
-			if f, ok := c.Factors[r]; ok {
-				s.factors[i], slower = min(s.factors[i], f), max(slower, f)
+		if len(set) > 0 {
+			if f, ok := c.Factors[set[0]]; ok {
+				s.factors[i] = f
 			}
 		}
-		s.factors[i] *= slower
 		for _, x := range p.SharesOf(i) {
 			if f, ok := c.Factors[x.Region]; ok {
 				s.factors[i] *= 1 - (1-f)*x.Part
