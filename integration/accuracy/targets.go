@@ -20,7 +20,7 @@ const (
 	leastCoverage   = 0.9
 	leastHeld       = 0.95 // of recordings, of those with all operations in each class
 	mostMedianWidth = 10   // of recordings of stock builds
-	leastFirst      = 0.95 // part of the programs
+	leastRanked     = 0.95 // first, part of the programs
 )
 
 // holdTargets prints whether the cells meet the targets of their mode, and returns an error that
@@ -88,7 +88,7 @@ func (o *options) missedByReplay(all []cell) (missed []string) {
 		hold("coverage", s.coverage, leastHeld, s.coverage >= leastHeld)
 		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
 		first, of := ranked(cells)
-		hold("first_ranked", float64(first), leastFirst*float64(of), float64(first) >= leastFirst*float64(of) && of > 0)
+		hold("first_ranked", float64(first), leastRanked*float64(of), float64(first) >= leastRanked*float64(of) && of > 0)
 		return append(missed, summarizeLatency(profile.ModeReplay, all).missed()...)
 	}
 	for _, class := range classes {

@@ -15,7 +15,7 @@ export class Element {
   querySelector() { return null; }
   scrollIntoView() {}
   get options() { return this.children; }
-  get isConnected() { return true; }
+  get isConnected() { return this.parent !== null; }
   append(...nodes) { for (const n of nodes) this.insertBefore(n, null); }
   insertBefore(node, at) {
     if (node instanceof Element) {

@@ -182,7 +182,7 @@ func TestHungDiskIsBoundedByTheContext(t *testing.T) {
 		"Shutdown":   func(ctx context.Context, e *delivery.MetricExporter) error { return e.Shutdown(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, m, err := open(t.TempDir(), "metrics", "data points", nil)
+			f, m, err := open(Config{Dir: t.TempDir()}, "metrics", "data points")
 			if err != nil {
 				t.Fatal(err)
 			}
