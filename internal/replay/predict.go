@@ -12,9 +12,9 @@ import (
 )
 
 // A Speedup is a region and which part of its own computing and waiting outside is taken away,
-// below 1; below 0 it is slower. What is done in spans within its own is theirs. Waits for other goroutines are not taken away: they get shorter as
-// far as what they wait for does. Coz calls that part the virtual speed-up of a line (Curtsinger
-// and Berger, 2015).
+// below 1; below 0 it is slower. What is done in spans within its own is theirs. Waits for other
+// goroutines are not taken away: they get shorter as far as what they wait for does. Coz calls that
+// part the virtual speed-up of a line (Curtsinger and Berger, 2015).
 type Speedup struct {
 	Region trace.Region
 	By     float64

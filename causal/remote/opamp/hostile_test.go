@@ -370,7 +370,7 @@ func TestNotAnAnswer(t *testing.T) {
 				case "no handshake":
 					if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 						defer conn.Close()
-						fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: another\r\n\r\n")
+						_, _ = fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: another\r\n\r\n")
 					}
 				default:
 					upgraded(func(conn *websocket.Conn) { tt.say(conn) })(w, r)

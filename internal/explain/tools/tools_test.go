@@ -117,7 +117,8 @@ func TestCompareVersions(t *testing.T) {
 // chooses another.
 func TestExplainScopes(t *testing.T) {
 	api := fakeAPI(map[string]any{"sessions": map[string]any{"sessions": []any{}}, "regions": map[string]any{"regions": []map[string]any{
-		{"name": "read", "scope": "db", "count": 10}, {"name": "other", "scope": "web", "count": 9},
+		{"name": "read", "scope": "db", "count": 10},
+		{"name": "other", "scope": "web", "count": 9},
 		{"name": "read", "scope": "cache", "scope_version": "1.2", "count": 8},
 	}}})
 	const more = "1 more regions have this name"

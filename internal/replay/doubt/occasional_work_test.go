@@ -17,8 +17,12 @@ func TestSurveyBehindSpansThatEndElsewhere(t *testing.T) {
 		Rec: &trace.Recording{Sites: make([]trace.Site, waited+1), Regions: []trace.Region{{Name: "job"}}, Spans: []trace.Span{handedOn: {Parent: trace.None}, whole: {Parent: trace.None}}},
 		Lists: []model.List{
 			{Ops: []model.Op{
-				{Kind: model.OpOpen, Arg: handedOn}, wait,
-				{Kind: model.OpOpen, Arg: whole}, wait, {Kind: model.OpClose, Arg: whole}, wait,
+				{Kind: model.OpOpen, Arg: handedOn},
+				wait,
+				{Kind: model.OpOpen, Arg: whole},
+				wait,
+				{Kind: model.OpClose, Arg: whole},
+				wait,
 			}},
 			{Ops: []model.Op{{Kind: model.OpClose, Arg: handedOn}}},
 		},

@@ -280,14 +280,14 @@ func Contrasts(recordings ...[]Tail) []Contrast {
 	return all
 }
 
-func (t *merged) contrast() Contrast {
-	slices.SortStableFunc(t.Slowest, func(a, b Request) int { return byTime(b, a) })
-	n := min(max(fewestSlow, t.Requests/100), len(t.Slowest))
-	for t.Slowest[n-1].Time < t.known {
+func (m *merged) contrast() Contrast {
+	slices.SortStableFunc(m.Slowest, func(a, b Request) int { return byTime(b, a) })
+	n := min(max(fewestSlow, m.Requests/100), len(m.Slowest))
+	for m.Slowest[n-1].Time < m.known {
 		n--
 	}
-	slow := t.Slowest[:n]
-	c := Contrast{Region: t.Region, Requests: t.Requests, Slowest: n, From: slow[n-1].Time, Examples: slow[:min(n, mostExamples)]}
+	slow := m.Slowest[:n]
+	c := Contrast{Region: m.Region, Requests: m.Requests, Slowest: n, From: slow[n-1].Time, Examples: slow[:min(n, mostExamples)]}
 	ofSlow := map[Key]time.Duration{}
 	var slowTime time.Duration
 	for _, one := range slow {
@@ -296,9 +296,9 @@ func (t *merged) contrast() Contrast {
 			ofSlow[p.Key] += p.For
 		}
 	}
-	others := time.Duration(t.Requests - n)
-	c.Slow, c.Typical = slowTime/time.Duration(n), (t.Time-slowTime)/others
-	for _, p := range t.Parts {
+	others := time.Duration(m.Requests - n)
+	c.Slow, c.Typical = slowTime/time.Duration(n), (m.Time-slowTime)/others
+	for _, p := range m.Parts {
 		of := ofSlow[p.Key]
 		c.Rows = append(c.Rows, ContrastRow{Key: p.Key, Slow: of / time.Duration(n), Typical: (p.For - of) / others})
 	}
