@@ -43,7 +43,8 @@
 //
 // Mode replay asks about more programs, each with causal's types or with Go's, at four speed-ups,
 // and where programs have requests about their latency as well; with -slower, at two by which
-// regions are slower. Random numbers are the same in each window. Its summary has a line for each class of programs, too:
+// regions are slower. Random numbers are the same in each window. Its summary has a line for each
+// class of programs, too, and one for latency:
 //
 //	accuracy SUMMARY mode=replay build=go types=plain class=contended cells=104 … median_width=1.10 withheld=0 first_ranked=12/13
 //

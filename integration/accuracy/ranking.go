@@ -64,8 +64,8 @@ func medianWidth(cells []cell) float64 {
 }
 
 // A strength is what making a region faster brings to throughput, or making it slower costs, by the
-// mean of its speed-ups, in percentage points; may is by how much the actual one may be off, either way. What has not all its
-// predictions is predicted to bring less than anything.
+// mean of its speed-ups, in percentage points; may is by how much the actual one may be off, either
+// way. What has not all its predictions is predicted to bring less than anything.
 type strength struct{ predicted, actual, may float64 }
 
 // strengths are those of the regions of each program.
