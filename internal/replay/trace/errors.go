@@ -45,7 +45,7 @@ var (
 	// ErrTrace is wrapped by errors about a trace that cannot be read, or whose recording cannot be
 	// simulated. Another recording of the same program may do.
 	ErrTrace = errors.New("replay: trace")
-	// ErrTooLarge is wrapped by errors of [Join] about recordings that hold more events together than
-	// the analysis takes, see maxEvents. Shorter recordings of the same programs do.
+	// ErrTooLarge is wrapped by errors of [Join] about recordings that hold more events together
+	// than the analysis takes, see maxEvents. Shorter recordings of the same programs do.
 	ErrTooLarge = errors.New("replay: recording too large")
 )
