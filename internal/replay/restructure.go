@@ -24,8 +24,8 @@ func (q Question) ask() ask { return ask{region: trace.Region{Scope: QuestionSco
 
 // restructure asks a window about the program built in other ways. All questions are asked of each
 // window: there are few, and an answer has as many windows as there are. Base is the replay of p
-// with nothing changed. Each question rewrites p, and the alternatives that it has an answer of. One
-// about regions has the answer that the region by itself has (TestQuestionsOfRegions).
+// with nothing changed. Each question rewrites p, and the alternatives that it has an answer of.
+// One about regions has the answer that the region by itself has (TestQuestionsOfRegions).
 func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, base *sim.Outcome, others []doubt.Alternative) error {
 	// More processors have goroutines meet that took turns before: of a stock trace that needs
 	// bounds of its own, see scaling.go.

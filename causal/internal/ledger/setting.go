@@ -83,8 +83,8 @@ type Counts struct {
 	// goroutine without a ledger, or a span of the region that was given up.
 	Lost int64
 	// Owed is what was paid for, and Paid the delays that were inserted, which are a little longer,
-	// ns. Left is the sum of the debts that goroutines still had when they had paid what they could,
-	// Pays how often that was.
+	// ns. Left is the sum of the debts that goroutines still had when they had paid what they
+	// could, Pays how often that was.
 	Owed, Paid, Left, Pays int64
 }
 

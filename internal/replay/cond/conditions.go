@@ -353,8 +353,8 @@ func skip(b *model.Builder, e *Edit, s *section, from, to int) {
 	}
 }
 
-// instead has a goroutine wait by an op on an object where it looked and waited in a section, before
-// it takes the lock to go on. It returns the list's edit.
+// instead has a goroutine wait by an op on an object where it looked and waited in a section,
+// before it takes the lock to go on. It returns the list's edit.
 func (edits Edits) instead(b *model.Builder, s *section, kind model.OpKind, object int32) *Edit {
 	e := edits.Of(s.list)
 	skip(b, e, s, s.first, s.lock)

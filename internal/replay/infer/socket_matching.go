@@ -336,8 +336,8 @@ func (w *wiring) kin() {
 }
 
 // lags returns how long before waits ended, or before times that are so much earlier, the latest
-// write from each origin or writer (by) was, ns, for what wrote within reach, and these in the order
-// in which they are met.
+// write from each origin or writer (by) was, ns, for what wrote within reach, and these in the
+// order in which they are met.
 func (w *wiring) lags(arrivals, by []int32, earlier ...int64) (lags map[int32][]int64, met []int32) {
 	lags = map[int32][]int64{}
 	known := map[int32]bool{}
