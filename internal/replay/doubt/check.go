@@ -62,8 +62,8 @@ const (
 	MaxDeviation = 0.03
 	// MaxUndecided is which part of the time goroutines may wait for what time or the state of the
 	// program decides: for what timers call, for servers chosen by their load, in pauses. Where
-	// that is more, the recording does not show what a faster program would do, and bounds alone are
-	// left.
+	// that is more, the recording does not show what a faster program would do, and bounds alone
+	// are left.
 	MaxUndecided = 0.1
 )
 
