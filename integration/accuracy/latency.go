@@ -86,7 +86,7 @@ func ofMetric(throughput bool, cells []cell) []cell {
 // Targets of a whole run of modes slowdown and replay about quantiles of latency: errors in
 // percentage points, parts in [0, 1].
 const (
-	mostLatencyError     = 2 // mean, of slow-downs without those that are bounds alone
+	mostLatencyError     = 2 // mean, of slow-downs without bounds alone
 	worstLatencyError    = 6 // of replay
 	leastLatencyCoverage = 0.93
 )

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// shown are the rows of a table: means, and those that have changed.
+// shown are the rows of a table: means, and whatever has changed.
 func (r report) shown() (rows []Row) {
 	for _, row := range r.Rows {
 		if row.Metric == "mean" || row.Verdict == slower || row.Verdict == faster {
