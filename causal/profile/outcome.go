@@ -18,7 +18,7 @@ type Outcome struct {
 	// Load is by which part more requests came, or were there at a time, whichever differs less.
 	Load float64 `json:"load"`
 	// Verdict is "held" if it came within the interval and a point, "missed" if not. It is
-	// "other_load" where Load is more than a fifth, and "others_changed" where another region
-	// has changed as well: these say nothing of what was foretold.
+	// "other_load" where Load is more than a fifth, and "others_changed" where other regions
+	// have changed as well, by a quarter as much or more: these say nothing of what was foretold.
 	Verdict string `json:"verdict"`
 }

@@ -16,9 +16,9 @@ const (
 	// loop that is how many come in a second, in a closed one how many there are at a time
 	// (Little's law): the one that differs less counts.
 	likeLoad = 0.2
-	// beside is by how much any other region of at least sizeable part of all self time may have
-	// changed.
-	beside, sizeable = 0.1, 0.02
+	// beside is by how much of its own time any other region differs by chance. All beyond that
+	// together must be less than alone of what the region has less.
+	beside, alone = 0.1, 0.25
 	// tolerance is what the two versions' own scatter adds to an interval.
 	tolerance = 0.01
 	// leastLasted is how long a version must have run, and leastCount how many spans a region must
@@ -104,20 +104,20 @@ func between(before, after Record) (all []profile.Outcome) {
 }
 
 func verdict(o profile.Outcome, was, is map[profile.Region]Measured) string {
-	var whole float64 // of all regions but the progress point, whose own time is mostly waiting
-	for region, m := range was {
-		if region.Name != o.Progress {
-			whole += m.Self * float64(m.Count)
-		}
-	}
+	// What others take for each span of the region, ns, and how much of that is not by chance.
+	var moved float64
 	for region, old := range was {
-		now, has := is[region]
-		if region == o.Region || region.Name == o.Progress || old.Self*float64(old.Count) < sizeable*whole {
+		if region == o.Region || region.Name == o.Progress { // whose own time is mostly waiting
 			continue
 		}
-		if !has || math.Abs(now.Self/max(old.Self, 1)-1) > beside {
-			return othersChanged
+		before := old.Self * float64(old.Count) / float64(was[o.Region].Count)
+		now := is[region].Self * float64(is[region].Count) / float64(is[o.Region].Count)
+		if d := math.Abs(now - before); d > beside*before {
+			moved += d
 		}
+	}
+	if moved > alone*(was[o.Region].Self-is[o.Region].Self) {
+		return othersChanged
 	}
 	switch {
 	case math.Abs(o.Load) > likeLoad:

@@ -49,6 +49,7 @@ func TestOutcomes(t *testing.T) {
 		{"missed", version("1.5", 405, 2.0, 0.3, 19.7), missed},
 		{"another load", version("1.5", 300, 2.0, 0.3, 5), otherLoad},
 		{"others changed", version("1.5", 500, 2.0, 0.6, 16), othersChanged},
+		{"others changed by an eighth of that", version("1.5", 500, 2.0, 0.36, 16), held},
 		{"next to nothing changed", version("1.5", 404, 2.45, 0.3, 19.8), ""},
 		{"slower", version("1.5", 300, 3.5, 0.3, 26), ""},
 		{"the same version", version("1.4", 500, 2.0, 0.3, 16), ""},
