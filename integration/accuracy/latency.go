@@ -91,11 +91,16 @@ const (
 	leastLatencyCoverage = 0.93
 )
 
+// widestLatency is how wide, in percentage points, the interval of a true quantile may be to judge
+// by: twice what an answer may be off. Of a 99th percentile the few requests beyond it decide.
+const widestLatency = 2 * worstLatencyError
+
 // A latencySummary is what the cells of a mode about quantiles of latency amount to. What is true
 // of a quantile is less sure than of throughput, so that an interval holds what it and that of the
 // actual value allow.
 type latencySummary struct {
 	mode       profile.Mode
+	unsure     int     // cells left out, since the truth may be as far off as an answer may be
 	due, given int     // cells whose effect is sure, and of these those with an answer
 	all        summary // bounds alone included
 	numbers    summary // all but those of slow-downs that are bounds alone
@@ -103,8 +108,9 @@ type latencySummary struct {
 }
 
 func summarizeLatency(mode profile.Mode, cells []cell) latencySummary {
-	cells, _ = steady(ofMetric(false, ofMode(mode, cells)))
-	s := latencySummary{mode: mode, all: summarize(cells, mode), width: medianWidth(cells)}
+	steady, _ := steady(ofMetric(false, ofMode(mode, cells)))
+	cells = slices.DeleteFunc(slices.Clone(steady), func(c cell) bool { return c.Actual.Hi-c.Actual.Lo > widestLatency })
+	s := latencySummary{mode: mode, unsure: len(steady) - len(cells), all: summarize(cells, mode), width: medianWidth(cells)}
 	var numbers []cell
 	for _, c := range cells {
 		if c.Actual.Lo > surelyAnswered {
@@ -123,8 +129,8 @@ func summarizeLatency(mode profile.Mode, cells []cell) latencySummary {
 
 func (s latencySummary) print(out io.Writer) {
 	if s.all.cells > 0 {
-		fmt.Fprintf(out, "accuracy SUMMARY mode=%s metric=latency cells=%d given=%d/%d numbers=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f\n",
-			s.mode, s.all.cells, s.given, s.due, s.numbers.cells, s.numbers.meanAbsError, s.numbers.worst, s.all.agreement, s.width)
+		fmt.Fprintf(out, "accuracy SUMMARY mode=%s metric=latency cells=%d given=%d/%d numbers=%d mean_abs_error=%.2f worst=%.2f coverage=%.2f median_width=%.2f unsure=%d\n",
+			s.mode, s.all.cells, s.given, s.due, s.numbers.cells, s.numbers.meanAbsError, s.numbers.worst, s.all.agreement, s.width, s.unsure)
 	}
 }
 

@@ -71,11 +71,13 @@ func TestSummarizeLatency(t *testing.T) {
 	at := func(predicted, actual float64, bounded bool) cell {
 		return cell{Mode: profile.ModeSlowdown, Metric: profile.MetricLatencyP99, Speedup: 0.1, Bounded: bounded, Predicted: predicted, Lo: predicted - 1, Hi: predicted + 1, Actual: span{actual, actual - 3, actual + 3}}
 	}
-	cells := []cell{at(10, 12, false), at(20, 30, true), {Mode: profile.ModeSlowdown, Metric: profile.MetricLatencyP50, Withheld: "x", Actual: span{9, 8, 10}}}
+	vague := at(10, 40, false)
+	vague.Actual.Lo = 10
+	cells := []cell{vague, at(10, 12, false), at(20, 30, true), {Mode: profile.ModeSlowdown, Metric: profile.MetricLatencyP50, Withheld: "x", Actual: span{9, 8, 10}}}
 	s := summarizeLatency(profile.ModeSlowdown, cells)
 	var out strings.Builder
 	s.print(&out)
-	if want := "accuracy SUMMARY mode=slowdown metric=latency cells=3 given=2/3 numbers=1 mean_abs_error=2.00 worst=2.00 coverage=0.50 median_width=2.00\n"; out.String() != want {
+	if want := "accuracy SUMMARY mode=slowdown metric=latency cells=3 given=2/3 numbers=1 mean_abs_error=2.00 worst=2.00 coverage=0.50 median_width=2.00 unsure=1\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 	if missed := s.missed(); len(missed) != 2 {
