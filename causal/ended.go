@@ -1,6 +1,8 @@
 package causal
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/plan"
@@ -24,16 +26,19 @@ func (e ended) add(p *plan.Plan) {
 
 // remember remembers a hash or an ID. The one that expires first makes room.
 func (e ended) remember(key string, expires time.Time) {
-	if _, known := e[key]; !known && len(e) >= maxEnded {
-		first := key
-		for other, until := range e {
-			if first == key || until.Before(e[first]) {
-				first = other
-			}
-		}
-		delete(e, first)
+	if _, known := e[key]; !known {
+		makeRoom(e, func(until time.Time) time.Time { return until })
 	}
 	e[key] = expires
+}
+
+// makeRoom forgets the key that expires first where there are maxEnded.
+func makeRoom[V any](all map[string]V, expires func(V) time.Time) {
+	if len(all) < maxEnded {
+		return
+	}
+	sooner := func(a, b string) int { return expires(all[a]).Compare(expires(all[b])) }
+	delete(all, slices.MinFunc(slices.Collect(maps.Keys(all)), sooner))
 }
 
 func (e ended) has(p *plan.Plan) bool {

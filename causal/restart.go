@@ -2,8 +2,6 @@ package causal
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/engine"
@@ -59,8 +57,8 @@ type outlays map[string]outlay
 // book remembers what a run has spent. The ID whose plans expire first makes room.
 func (s outlays) book(r *engine.Run) {
 	e, known := s[r.Plan.ID]
-	if !known && len(s) >= maxEnded {
-		delete(s, slices.MinFunc(slices.Collect(maps.Keys(s)), func(a, b string) int { return s[a].until.Compare(s[b].until) }))
+	if !known {
+		makeRoom(s, func(e outlay) time.Time { return e.until })
 	}
 	spent := time.Duration(r.Guard.Spent.Load())
 	e.spent += spent - r.Booked

@@ -46,7 +46,7 @@ func (p Profile) WriteAnswer(w io.Writer, progress string) error {
 	a.latencies(out)
 	a.changes(out)
 	for _, note := range a.notes() {
-		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
+		_, _ = fmt.Fprintln(out, "note:", naming.OneLine(note))
 	}
 	_, err = io.WriteString(w, out.String())
 	return err
@@ -172,15 +172,15 @@ func (a answerAt) most() string {
 	case highest < noEffect:
 		return "nothing: no region brings more than " + points(max(0, highest))
 	case best.Lo <= 0 && all[0].Leads:
-		return fmt.Sprintf("%s; how much is not clear yet", oneLine(all[0].Region.Name))
+		return fmt.Sprintf("%s; how much is not clear yet", naming.OneLine(all[0].Region.Name))
 	case best.Lo <= 0:
-		return fmt.Sprintf("not clear yet: perhaps %s", oneLine(all[0].Region.Name))
+		return fmt.Sprintf("not clear yet: perhaps %s", naming.OneLine(all[0].Region.Name))
 	}
-	text := oneLine(all[0].Region.Name)
+	text := naming.OneLine(all[0].Region.Name)
 	var rivals []string
 	for _, c := range all[1:] {
 		if e, _ := c.likely(); e.Hi > best.Lo && e.Reduction > 0 {
-			rivals = append(rivals, oneLine(c.Region.Name))
+			rivals = append(rivals, naming.OneLine(c.Region.Name))
 		}
 	}
 	const named = 3
@@ -231,9 +231,9 @@ func (a answerAt) howMuch() string {
 // would is the beginning of a sentence about what would be.
 func (a answerAt) would() string {
 	if a.metric != MetricThroughput {
-		return fmt.Sprintf("the median latency of %s would be", oneLine(a.progress))
+		return fmt.Sprintf("the median latency of %s would be", naming.OneLine(a.progress))
 	}
-	return oneLine(a.progress) + " would take"
+	return naming.OneLine(a.progress) + " would take"
 }
 
 // bounded describes the answer of a slow-down: about how much near, and how much at most beyond.
@@ -265,9 +265,9 @@ func (a answerAt) worth() string {
 	if !ok {
 		return ""
 	}
-	from := "the time for each " + oneLine(a.progress)
+	from := "the time for each " + naming.OneLine(a.progress)
 	if a.metric != MetricThroughput {
-		from = "the median latency of " + oneLine(a.progress)
+		from = "the median latency of " + naming.OneLine(a.progress)
 	}
 	text := slowed.worth(from)
 	if text == "" {
@@ -301,7 +301,7 @@ func percentOf(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
 
 func (a answerAt) restsOn() string {
 	mode, simulated := ModeReplay, "simulated; nothing was delayed"
-	planned := fmt.Sprintf("%s of plan %s", naming.Count(a.p.Experiments, "experiment"), cmp.Or(oneLine(a.p.PlanID), "unnamed"))
+	planned := fmt.Sprintf("%s of plan %s", naming.Count(a.p.Experiments, "experiment"), cmp.Or(naming.OneLine(a.p.PlanID), "unnamed"))
 	if len(a.regions) > 0 {
 		mode = a.regions[0].Mode
 		if a.regions[0].evidence() == EvidenceConfirmed {
@@ -349,7 +349,7 @@ func (a answerAt) whyNothing() string {
 	if len(reasons) == 0 {
 		return "nothing was measured"
 	}
-	return oneLine(reasons[0])
+	return naming.OneLine(reasons[0])
 }
 
 // table writes one line for each region and mode that has a number.
@@ -357,9 +357,9 @@ func (a answerAt) table(out *strings.Builder) {
 	if len(a.rows) == 0 || a.metric != MetricThroughput {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s%s shrinks if a region is faster by\n", oneLine(a.progress), now(a.rows[0]))
+	_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s%s shrinks if a region is faster by\n", naming.OneLine(a.progress), now(a.rows[0]))
 	writeRows(out, "  region\tmode\tn\t", "", a.rows, func(c Curve) (before, after string) {
-		return fmt.Sprintf("%s\t%s\t%d", oneLine(c.Region.Name), c.Mode, c.samples()), ""
+		return fmt.Sprintf("%s\t%s\t%d", naming.OneLine(c.Region.Name), c.Mode, c.samples()), ""
 	})
 }
 
@@ -391,9 +391,9 @@ func (a answerAt) latencies(out *strings.Builder) {
 	if len(rows) == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "\nby how many %% the latency of %s shrinks if a region is faster by\n", oneLine(a.progress))
+	_, _ = fmt.Fprintf(out, "\nby how many %% the latency of %s shrinks if a region is faster by\n", naming.OneLine(a.progress))
 	writeRows(out, "  region\tmode\tlatency\t", "", rows, func(c Curve) (before, after string) {
-		return fmt.Sprintf("%s\t%s\t%s%s", oneLine(c.Region.Name), c.Mode, strings.TrimPrefix(string(c.metric()), "latency_"), now(c)), ""
+		return fmt.Sprintf("%s\t%s\t%s%s", naming.OneLine(c.Region.Name), c.Mode, strings.TrimPrefix(string(c.metric()), "latency_"), now(c)), ""
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelprof/otelprof/causal/internal/validate"
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // A Change is what would be if the program were built in another way: with more processors, a lock
@@ -61,10 +62,10 @@ func (a answerAt) changes(out *strings.Builder) {
 			continue
 		}
 		if first {
-			_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s shrinks with\n", oneLine(a.progress))
+			_, _ = fmt.Fprintf(out, "\nby how many %% the time for each %s shrinks with\n", naming.OneLine(a.progress))
 			first = false
 		}
-		_, _ = fmt.Fprintf(t, "  %s\t%s\n", oneLine(c.Change), c.Effect.withError())
+		_, _ = fmt.Fprintf(t, "  %s\t%s\n", naming.OneLine(c.Change), c.Effect.withError())
 	}
 	_ = t.Flush() // a Builder takes everything
 }

@@ -5,7 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/otelprof/otelprof/internal/naming"
 )
 
 // cozVisits is the number of visits given to each experiment in a Coz profile, whose reader
@@ -32,8 +33,8 @@ func (p Profile) WriteCoz(w io.Writer) error {
 				regions = append(regions, c.Region)
 			}
 			samples[c.Region] += n
-			_, _ = fmt.Fprintf(out, "experiment\tselected=%s\tspeedup=%g\tduration=%.0f\tselected-samples=%d\n", oneLine(c.Region.Name), speedup, duration, n)
-			_, _ = fmt.Fprintf(out, "throughput-point\tname=%s\tdelta=%d\n", oneLine(c.Progress), cozVisits)
+			_, _ = fmt.Fprintf(out, "experiment\tselected=%s\tspeedup=%g\tduration=%.0f\tselected-samples=%d\n", naming.OneLine(c.Region.Name), speedup, duration, n)
+			_, _ = fmt.Fprintf(out, "throughput-point\tname=%s\tdelta=%d\n", naming.OneLine(c.Progress), cozVisits)
 		}
 		experiment(0, 0, p.Iterations)
 		for _, e := range c.measured() {
@@ -42,7 +43,7 @@ func (p Profile) WriteCoz(w io.Writer) error {
 	}
 	_, _ = fmt.Fprintf(out, "runtime\ttime=%.0f\n", runtime)
 	for _, r := range regions {
-		_, _ = fmt.Fprintf(out, "samples\tlocation=%s\tcount=%d\n", oneLine(r.Name), samples[r])
+		_, _ = fmt.Fprintf(out, "samples\tlocation=%s\tcount=%d\n", naming.OneLine(r.Name), samples[r])
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -56,14 +57,4 @@ func (p Profile) answers() (curves []Curve) {
 		curves = append(curves, same[max(0, slices.IndexFunc(same, Curve.answered))])
 	}
 	return curves
-}
-
-// oneLine keeps names from breaking lines and columns, or from commanding a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/stats"
 )
 
@@ -192,7 +193,7 @@ func (p Profile) disagreement(c Curve) (notes []string) {
 		}
 		if x, y, ok := apart(c, other); ok {
 			notes = append(notes, fmt.Sprintf("%s → %s (%s): %.3g %% faster gives %s by %s, but %s by %s",
-				oneLine(c.Region.Name), oneLine(c.Progress), c.Metric, 100*x.Speedup, x.interval(), c.Mode, y.interval(), other.Mode))
+				naming.OneLine(c.Region.Name), naming.OneLine(c.Progress), c.Metric, 100*x.Speedup, x.interval(), c.Mode, y.interval(), other.Mode))
 		}
 	}
 	return notes

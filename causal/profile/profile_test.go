@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelprof/otelprof/internal/naming"
 	"github.com/otelprof/otelprof/internal/naming/withheldcode"
 	"github.com/otelprof/otelprof/internal/stats"
 	"github.com/otelprof/otelprof/internal/testutil/golden"
@@ -309,7 +310,7 @@ func TestProfileWriteCozGivesBackTheReductions(t *testing.T) {
 	}
 	effects := 0
 	for _, c := range p.Curves {
-		region := oneLine(c.Region.Name)
+		region := naming.OneLine(c.Region.Name)
 		base := key{region, c.Progress, 0}
 		if visits[base] < 5 {
 			t.Errorf("%q: %g visits without speed-up, want 5 or more", region, visits[base])

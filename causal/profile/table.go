@@ -36,7 +36,7 @@ func (p Profile) WriteTable(w io.Writer) error {
 		p.section(out, curves)
 	}
 	for _, note := range p.allNotes() {
-		_, _ = fmt.Fprintln(out, "note:", oneLine(note))
+		_, _ = fmt.Fprintln(out, "note:", naming.OneLine(note))
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -53,12 +53,12 @@ func (p *Profile) section(out *strings.Builder, curves []Curve) {
 	if !first.ofThroughput() {
 		what = string(first.Metric) + " of"
 	}
-	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s%s shrinks if a span is faster by\n", what, oneLine(first.Progress), now(first))
+	_, _ = fmt.Fprintf(out, "\nby how many %% %s %s%s shrinks if a span is faster by\n", what, naming.OneLine(first.Progress), now(first))
 	writeRows(out, "  span\tmode\t", "slope\tn\tverdict", curves, func(c Curve) (before, after string) {
-		return fmt.Sprintf("%s\t%s", oneLine(c.Region.Name), c.Mode), fmt.Sprintf("%.2f\t%d\t%s", c.Slope, c.samples(), oneLine(c.sentence(p.narrower())))
+		return fmt.Sprintf("%s\t%s", naming.OneLine(c.Region.Name), c.Mode), fmt.Sprintf("%.2f\t%d\t%s", c.Slope, c.samples(), naming.OneLine(c.sentence(p.narrower())))
 	})
 	for _, c := range curves {
-		if worth := c.worth(what + " " + oneLine(c.Progress)); worth != "" && !c.ofItself() {
+		if worth := c.worth(what + " " + naming.OneLine(c.Progress)); worth != "" && !c.ofItself() {
 			_, _ = fmt.Fprintln(out, worth)
 		}
 	}
@@ -192,6 +192,6 @@ func (p Profile) title() string {
 		return "recordings, simulated; nothing is delayed"
 	}
 	return fmt.Sprintf("plan %s, %s, %s (%d rejected), %v of delay inserted",
-		cmp.Or(oneLine(p.PlanID), "unnamed"), naming.Count(p.Iterations, "iteration"), naming.Count(p.Experiments, "experiment"),
+		cmp.Or(naming.OneLine(p.PlanID), "unnamed"), naming.Count(p.Iterations, "iteration"), naming.Count(p.Experiments, "experiment"),
 		p.Rejected, p.Delay.Round(time.Millisecond))
 }

@@ -42,7 +42,7 @@ func (c Curve) worth(from string) string {
 	if !known {
 		return ""
 	}
-	return fmt.Sprintf("each ms taken from %s takes %.2g ms (±%.2g) from %s", oneLine(c.Region.Name), leverage, stdErr, from)
+	return fmt.Sprintf("each ms taken from %s takes %.2g ms (±%.2g) from %s", naming.OneLine(c.Region.Name), leverage, stdErr, from)
 }
 
 func (c Curve) verdictInWords() string {

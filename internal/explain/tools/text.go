@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/otelprof/otelprof/internal/naming"
 )
@@ -31,7 +30,7 @@ const (
 
 // line writes a line, or leaves it and all after it out where there is no room.
 func (p *page) line(format string, args ...any) bool {
-	text := naming.Cut(oneLine(fmt.Sprintf(format, args...)), mostLine)
+	text := naming.Cut(naming.OneLine(fmt.Sprintf(format, args...)), mostLine)
 	if p.full || p.b.Len()+len(text)+1 > mostBytes-reserve {
 		p.full = true
 		return false
@@ -49,7 +48,7 @@ func (p *page) table(what string, head []string, rows [][]string) {
 	t := tabwriter.NewWriter(text, 0, 8, 2, ' ', 0)
 	for _, cells := range append([][]string{head}, rows...) {
 		for i, cell := range cells {
-			cells[i] = naming.Cut(oneLine(cell), mostCell)
+			cells[i] = naming.Cut(naming.OneLine(cell), mostCell)
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
@@ -80,22 +79,12 @@ func (p *page) lines(what, text string) {
 
 // left notes what has no room, once.
 func (p *page) left(format string, args ...any) {
-	if text := "(" + oneLine(fmt.Sprintf(format, args...)) + ")\n"; p.b.Len()+len(text) <= mostBytes {
+	if text := "(" + naming.OneLine(fmt.Sprintf(format, args...)) + ")\n"; p.b.Len()+len(text) <= mostBytes {
 		p.b.WriteString(text)
 	}
 }
 
 func (p *page) String() string { return p.b.String() }
-
-// oneLine keeps a name, an SQL text perhaps, from breaking lines and columns, and counts of them.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
 
 // duration writes nanoseconds with three digits.
 func duration(ns float64) string {
