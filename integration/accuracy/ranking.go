@@ -20,7 +20,7 @@ func sumUpReplay(out io.Writer, all []cell) {
 		return
 	}
 	cells := ofMetric(true, all)
-	program := cells[0].Program
+	program := all[0].Program
 	fmt.Fprintln(out, replayLine(cells, program))
 	for _, class := range classes {
 		of := ofClass(class, cells)

@@ -81,6 +81,7 @@ func (o *options) missed(mode profile.Mode, cells []cell) (missed []string) {
 // missedByReplay holds recordings of stock builds to their bounds, and those with all operations to
 // numbers in each class.
 func (o *options) missedByReplay(all []cell) (missed []string) {
+	missed = summarizeLatency(profile.ModeReplay, all).missed()
 	hold := holdTo(profile.ModeReplay, &missed)
 	cells := ofMetric(true, all)
 	if o.types == workloads.PlainTypes && !sched.Present {
@@ -89,7 +90,7 @@ func (o *options) missedByReplay(all []cell) (missed []string) {
 		hold("median_width", width, mostMedianWidth, width <= mostMedianWidth)
 		first, of := ranked(cells)
 		hold("first_ranked", float64(first), leastRanked*float64(of), float64(first) >= leastRanked*float64(of) && of > 0)
-		return append(missed, summarizeLatency(profile.ModeReplay, all).missed()...)
+		return missed
 	}
 	for _, class := range classes {
 		s := summarize(ofClass(class, cells), profile.ModeReplay)
@@ -100,5 +101,5 @@ func (o *options) missedByReplay(all []cell) (missed []string) {
 		hold(fmt.Sprintf("class=%s mean_abs_error", class), s.meanAbsError, mostMeanError, s.meanAbsError <= mostMeanError)
 		hold(fmt.Sprintf("class=%s worst", class), s.worst, mostWorstError, s.worst <= mostWorstError)
 	}
-	return append(missed, summarizeLatency(profile.ModeReplay, all).missed()...)
+	return missed
 }

@@ -122,12 +122,20 @@ func (c cell) claims() error {
 	case c.withheld != "":
 	case c.mode == profile.ModeSlowdown && c.actualLo > c.hi:
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be at most %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.hi)
-	case c.mode == answers.ModeCombined && (c.actualLo > c.hi+mostSureWrong || c.actualHi < c.lo-mostSureWrong):
-		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
+	case c.mode == answers.ModeCombined:
+		return c.outside(mostSureWrong)
 	case c.mode == profile.ModeOverlap && math.Abs(c.error()) > mostError:
 		return fmt.Errorf("%w: %s at %.2f is %.2f points off", errClaim, c.region.span, c.speedup, c.error())
 	}
 	return nil
+}
+
+// outside returns an error if the truth is further than so many points from the interval.
+func (c cell) outside(by float64) error {
+	if c.actualLo <= c.hi+by && c.actualHi >= c.lo-by {
+		return nil
+	}
+	return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
 }
 
 // What recordings claim, in points: which effects have an answer, and how far a number may be off
@@ -139,16 +147,16 @@ const (
 
 // claimsOfRecordings returns what does not hold of an answer of recordings alone.
 func (c cell) claimsOfRecordings() error {
-	switch {
-	case c.withheld != "" && c.actualLo > surelyAnswered:
-		return fmt.Errorf("%w: %s at %.2f is withheld, and brings %.2f to %.2f in truth: %s", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.withheld)
-	case c.withheld != "":
-	case c.actualLo > c.hi || c.actualHi < c.lo:
-		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
-	case c.build == byTheTool && max(c.actualLo-c.predicted, c.predicted-c.actualHi) > mostBuiltError:
+	if c.withheld != "" {
+		if c.actualLo > surelyAnswered {
+			return fmt.Errorf("%w: %s at %.2f is withheld, and brings %.2f to %.2f in truth: %s", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.withheld)
+		}
+		return nil
+	}
+	if c.build == byTheTool && max(c.actualLo-c.predicted, c.predicted-c.actualHi) > mostBuiltError {
 		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be %.2f within %d points", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.predicted, mostBuiltError)
 	}
-	return nil
+	return c.outside(0)
 }
 
 // What joined recordings claim: how near the region that limits the program is, the first one, and
@@ -168,8 +176,8 @@ func (c cell) claimsTogether(p program) error {
 		return fmt.Errorf("%w: %s at %.2f is %.2f points off, must be %d at most", errClaim, c.region.span, c.speedup, c.error(), mostOffTogether)
 	case c.region != p.regions[0] && math.Abs(c.predicted) > mostIdle:
 		return fmt.Errorf("%w: %s at %.2f brings %.2f, must be within %d of 0", errClaim, c.region.span, c.speedup, c.predicted, mostIdle)
-	case c.actualLo > c.hi || c.actualHi < c.lo:
-		return fmt.Errorf("%w: %s at %.2f brings %.2f to %.2f in truth: must be from %.2f to %.2f", errClaim, c.region.span, c.speedup, c.actualLo, c.actualHi, c.lo, c.hi)
+	default:
+		return c.outside(0)
 	}
 	return nil
 }

@@ -175,10 +175,7 @@ func (w *wiring) apart() {
 	for _, r := range readers {
 		// A message may take several writes. The latest of them is the lag.
 		lags, writers := w.lags(all[r], w.writers, 0)
-		elsewhere := sync.OnceValue(func() map[int32][]int64 {
-			lags, _ := w.lags(all[r], w.writers, otherTimes...)
-			return lags
-		})
+		elsewhere := w.elsewhere(all[r], w.writers)
 		best, fewest, least := int32(trace.None), int64(0), int64(0)
 		for _, by := range writers {
 			n, lag := int64(len(lags[by])), int64(0)
@@ -304,10 +301,7 @@ func (w *wiring) kin() {
 	for _, k := range slices.Sorted(maps.Keys(waits)) {
 		arrivals := waits[k]
 		lags, _ := w.lags(arrivals, w.origins, 0)
-		elsewhere := sync.OnceValue(func() map[int32][]int64 {
-			lags, _ := w.lags(arrivals, w.origins, otherTimes...)
-			return lags
-		})
+		elsewhere := w.elsewhere(arrivals, w.origins)
 		best, least := int32(trace.None), int64(reach)
 		for _, origin := range slices.Sorted(maps.Keys(lags)) {
 			all := lags[origin]
@@ -359,6 +353,15 @@ func (w *wiring) lags(arrivals, by []int32, earlier ...int64) (lags map[int32][]
 		}
 	}
 	return lags, met
+}
+
+// elsewhere returns the lags at other times, as by chance, which are looked for when they are asked
+// for first.
+func (w *wiring) elsewhere(arrivals, by []int32) func() map[int32][]int64 {
+	return sync.OnceValue(func() map[int32][]int64 {
+		lags, _ := w.lags(arrivals, by, otherTimes...)
+		return lags
+	})
 }
 
 // otherTimes are when writes are looked for that are there by chance: four times for each wait, 1.5

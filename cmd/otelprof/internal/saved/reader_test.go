@@ -434,16 +434,7 @@ func TestProfiles(t *testing.T) {
 
 // TestCozRounds reads what Coz itself writes: many experiments, of which a curve has an interval.
 func TestCozRounds(t *testing.T) {
-	text := "startup\ttime=1\n"
-	for i := range 8 {
-		for _, e := range []struct {
-			speedup  float64
-			duration int
-		}{{0, 1000 + i}, {0.5, 800 - i}} {
-			text += fmt.Sprintf("experiment\tselected=a.go:7\tspeedup=%g\tduration=%d\tselected-samples=3\n", e.speedup, e.duration*1000)
-			text += "throughput-point\tname=done\tdelta=10\nlatency-point\tname=l\tarrivals=1\tdepartures=1\tdifference=0\n"
-		}
-	}
+	text := cozText("\tselected-samples=3", "throughput-point\tname=done\tdelta=10\nlatency-point\tname=l\tarrivals=1\tdepartures=1\tdifference=0\n")
 	d := read(t, "profile.coz", text+"experiment\tselected=a.go:7\tspeedup=x\n")
 	e := d.Profile.Curves[0].Effects[0]
 	if e.Samples != 8 || !e.Known() || !(e.Lo < e.Reduction && e.Reduction < e.Hi) || e.Reduction < 0.19 || e.Reduction > 0.22 {
