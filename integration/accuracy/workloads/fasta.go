@@ -79,7 +79,7 @@ func Fasta(ctx context.Context, p *Program) {
 	)
 	for range 2 {
 		wg.Go(func() {
-			numbers, text := make([]uint32, blockBytes), make([]byte, blockBytes)
+			numbers, text := make([]uint32, 2*blockBytes), make([]byte, blockBytes) // a slower draw has more
 			for ctx.Err() == nil {
 				generate.Lock()
 				block := blocks
