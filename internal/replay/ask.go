@@ -99,13 +99,11 @@ func (s *Study) simulate(ctx context.Context, w *window, p *model.Program, base 
 			if others[i].Slower && a.speedup >= 0 {
 				continue
 			}
-			c.Pace = others[i].Pace
-			bounds[i] = sim.Simulate(others[i].P, c, d)
+			bounds[i] = sim.Simulate(others[i].P, others[i].Change(c), d)
 			steps += bounds[i].Work
 		}
 		// The same change beside what the recording cannot show: how soon processors wake up, and
 		// what other programs do then.
-		c.Pace = 0
 		varied, work := w.vary(p, p, c, base, &o, d)
 		steps += work
 		// One sample for each progress point with visits enough. The sample has to come first: what
@@ -117,7 +115,7 @@ func (s *Study) simulate(ctx context.Context, w *window, p *model.Program, base 
 			w.widen(q, base, varied, i, d)
 			for k := range others {
 				if bounds[k].Visits != nil {
-					w.bound(q, &others[k], &bounds[k], i, d)
+					w.bound(q, &others[k], &bounds[k], i, d, q.speedup)
 				}
 			}
 			bound(w.buckets, w, q, q.speedup)

@@ -67,6 +67,7 @@ type otherWorld struct {
 var otherWorlds = []trace.Rule[func(*otherWorld)]{
 	{Name: "order_kept", Doc: "goroutines wait for each other in the recorded order", Find: (*otherWorld).keepOrder},
 	{Name: "unlocked", Doc: "goroutines wait for locks as long as they did", Find: (*otherWorld).unlock},
+	{Name: "contention", Doc: "waits for what others have change with what they have it for", Find: (*otherWorld).contend},
 	{Name: "endless_conditions", Doc: "what condition variables count has no end", Find: (*otherWorld).endless},
 	{Find: (*otherWorld).otherLocks},
 	{Name: "mutual_exclusion", Doc: "spans that never overlap exclude each other", Find: (*otherWorld).exclude},
@@ -197,6 +198,20 @@ func (x *otherWorld) unlock() {
 	}
 }
 
+// contend has waits for what others have, in an order that is kept since no object was found for
+// them, go with what others have it for, which bounds from above: see doubt.Contention.
+func (x *otherWorld) contend() {
+	other := x.p.Rewritten()
+	waits, part := doubt.Contend(other)
+	if part <= mostOrdered {
+		return
+	}
+	n := len(x.found)
+	if x.add(other, true); len(x.found) > n {
+		x.found[n].Waits = waits
+	}
+}
+
 // unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine
 // held them. In the faster program they would wait for longer, since more of them are there at a
 // time, but where the lock's holder is faster: there the replay of the program itself shows less.
@@ -214,12 +229,7 @@ func unlock(p *model.Program) float64 {
 			o.Kind, o.Set = model.OpOut, 0
 		}
 	}
-	// Wake-ups that nothing waits for any more do nothing.
-	for _, o := range p.All() {
-		if o.Kind == model.OpWake && given[o.Arg] {
-			o.Kind, o.D = model.OpRun, 0
-		}
-	}
+	doubt.Unheard(p, given)
 	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
@@ -258,14 +268,17 @@ func answeredIn(p *model.Program) []bool {
 // bound adds the answer of an alternative at progress point i to the bounds of a question, unless
 // the order that it keeps comes to a contradiction: its replay went on only since waits were given
 // up, more often than with nothing changed (TestBoundsOfContradiction). O is its replay with the
-// change, of d ns.
-func (w *window) bound(q question, other *doubt.Alternative, o *sim.Outcome, i int, d int64) {
+// change, of d ns, in which regions are faster by a part, or slower with by below 0.
+func (w *window) bound(q question, other *doubt.Alternative, o *sim.Outcome, i int, d int64, by float64) {
 	if o.Broken > other.Base.Broken || stops(&other.Base, o, i) {
 		return
 	}
 	w.extend(q, &other.Base, o, i, d, func(x *sample, reduction float64) {
 		if !other.Most {
 			lower(&x.least, reduction)
+		}
+		if by < 0 && other.Waits != nil { // a slower region gains nothing
+			reduction = min(reduction, max(0, x.reduction()))
 		}
 		raise(&x.most, reduction)
 	})

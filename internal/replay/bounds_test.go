@@ -121,12 +121,12 @@ func TestBoundsOfContradiction(t *testing.T) {
 	}
 	other := &doubt.Alternative{Base: sim.Outcome{Visits: visits(10), Durations: [][]int64{nil}}}
 	o := sim.Outcome{Visits: visits(8), Durations: [][]int64{nil}, Broken: 1}
-	w.bound(q, other, &o, 0, 200)
+	w.bound(q, other, &o, 0, 200, 0.5)
 	if x := w.effects[q]; !math.IsNaN(x.least) || !math.IsNaN(x.most) {
 		t.Errorf("%+v, want no bounds", x)
 	}
 	o.Broken = 0
-	w.bound(q, other, &o, 0, 200)
+	w.bound(q, other, &o, 0, 200, 0.5)
 	if x := w.effects[q]; math.Abs(x.least-0.2) > 1e-9 || math.Abs(x.most-0.2) > 1e-9 {
 		t.Errorf("%+v, want bounds of 0.2", x)
 	}

@@ -29,8 +29,9 @@ import (
 //
 // The ratio of totals counts a window by its visits: a mean of the windows' ratios would count a
 // quiet one for as much as a burst. The self-check's deviation is a margin since the replay misses
-// the program with the change by about as much as without it. There is no number where fewer than
-// two windows come within a half of the recording, or most of them come to a stop.
+// the program with the change by about as much as without it. Where fewer than two windows come
+// within a half of the recording, or most of them come to a stop, there are the bounds alone that
+// need no replay, of throughput; of latency there is nothing.
 //
 // With six windows of which four meet the recording, and two miss it by 20 %, all six answer, with
 // the mean of what they miss by as margin, 7.5 %. With one more that meets it, these five answer
@@ -188,6 +189,9 @@ func (s *Study) answer(q question) Answer {
 	// Samples without a number still show what single windows came to.
 	if a.Withheld = withheld; withheld != WithheldNone {
 		a.Samples = totalOf(e.clear, q, nil).samples
+		if withheld == WithheldStuck || withheld == WithheldDeviation {
+			s.outline(&a, q)
+		}
 		return a
 	}
 	// What only shows in all windows together comes after what speaks against each.
@@ -298,6 +302,50 @@ func (a *Answer) hull(by, most, harm float64) {
 	a.Lo, a.Hi, a.Bounded = min(a.Lo, lo), max(a.Hi, hi), true
 }
 
+// outline gives an answer for which no replay speaks the bounds that need none, see hull: of
+// throughput, with the middle for a number.
+func (s *Study) outline(a *Answer, q question) {
+	changed := s.changed(q.ask)
+	by, alike := byOf(changed)
+	if len(changed) == 0 || !alike || q.held || q.metric != Throughput {
+		return
+	}
+	visits, base, share, unseen := 0.0, 0.0, 0.0, 0.0
+	for _, w := range s.windows {
+		if c, ok := w.checks[q.point]; ok && w.asked[q.ask] {
+			n := float64(c.Visits)
+			most, not := w.reach(changed)
+			visits, base, share, unseen = visits+n, base+n*c.Period, share+n*most, unseen+n*not
+		}
+	}
+	if visits == 0 || base == 0 {
+		return
+	}
+	a.Withheld, a.Doubt, a.Base, a.Bounded = WithheldNone, a.Withheld, base/visits, true
+	a.hull(by, share/visits, 0)
+	if unseen > 0 {
+		a.mayHave(by, unseen/visits)
+	}
+	a.Reduction = (a.Lo + a.Hi) / 2
+	a.Lo, a.Hi = a.Lo-doubt.ModelError, min(1, a.Hi+doubt.ModelError)
+}
+
+// reach returns which part of the period changes with regions, at most: all time in which their
+// spans were open, and what these waited for that is not known.
+func (w *window) reach(changed []Speedup) (share, unseen float64) {
+	most := 0.0
+	for _, f := range changed {
+		open, ok := w.shares[f.Region]
+		if !ok { // of a region without spans it may be all of the time
+			open = 1
+		}
+		share += open * math.Abs(f.By)
+		unseen += min(w.unseen[f.Region], 1) * math.Abs(f.By)
+		most = max(most, math.Abs(f.By))
+	}
+	return min(share, most), min(unseen, most)
+}
+
 // A total is the samples of windows for one question, together. Parts are means over their visits.
 // Before and after are sums, ns times visits; base is what the answer is a part of, ns. Lists have
 // one for each window, in order, but for bounds: only windows that have one. Ordered is that of the
@@ -315,7 +363,7 @@ type total struct {
 	paused                          doubt.Delay
 	clock                           float64 // by how much times of different processes may be off, ns
 	// share is which part of the period changes if all time does in which spans of the regions were
-	// open, on all goroutines together: no more is saved than that. Unseen is the same of what they
+	// open, on any goroutine: no more is saved than that. Unseen is the same of what they
 	// waited for and is not known. Harm is by how much any region that is faster made the replay
 	// slower where it is not known what all waits are for.
 	share, unseen, harm float64
@@ -375,19 +423,9 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question, changed []
 		t.paused.Part += d.Part * visits
 		t.paused.More = t.paused.More || d.More
 	}
-	// Spans of several goroutines may be open for more than all of the time; a period has no more.
-	share, unseen, most := 0.0, 0.0, 0.0
-	for _, f := range changed {
-		open, ok := w.shares[f.Region]
-		if !ok { // of a region without spans it may be all of the time
-			open = 1
-		}
-		share += min(open, 1) * math.Abs(f.By)
-		unseen += min(w.unseen[f.Region], 1) * math.Abs(f.By)
-		most = max(most, math.Abs(f.By))
-	}
-	t.share += min(share, most) * visits
-	t.unseen += min(unseen, most) * visits
+	share, unseen := w.reach(changed)
+	t.share += share * visits
+	t.unseen += unseen * visits
 	// Where all waits are known a program that becomes slower is part of the answer, and no doubt.
 	if !w.known() {
 		t.harm = max(t.harm, w.harm[q.point])
@@ -399,33 +437,53 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question, changed []
 	t.base += now * visits
 }
 
-// sharesOfRegions returns that of each region, 1.5 where one and a half spans are open on average,
-// and nothing of regions without spans. Spans of which the beginning is not in the recording have
-// been open since before; those without an end are open until the window's. Spans within spans
-// count for both regions, as a span's time is not only its own (TestShares).
+// sharesOfRegions returns in which part of the recording any span of each region was open, in
+// (0, 1], and nothing of regions without spans. Spans of which the beginning is not in the
+// recording have been open since before; those without an end are open until the window's. Spans
+// within spans count for both regions, as a span's time is not only its own (TestShares).
 func sharesOfRegions(r *trace.Recording) map[trace.Region]float64 {
-	sums := make([]int64, len(r.Regions)) // ns
-	begun := slices.Repeat([]int64{r.Start}, len(r.Spans))
-	ended := make([]bool, len(r.Spans))
-	seen := make([]bool, len(r.Spans))
+	type openness struct {
+		spans      int   // open now
+		since, sum int64 // ns
+	}
+	all := make([]openness, len(r.Regions))
+	begun := make([]bool, len(r.Spans))
 	for i := range r.Events {
 		switch e := &r.Events[i]; e.Kind {
 		case trace.EvOpen:
-			begun[e.Ref], seen[e.Ref] = e.At, true
+			begun[e.Ref] = true
 		case trace.EvClose:
-			sums[r.Spans[e.Ref].Region] += e.At - begun[e.Ref]
-			ended[e.Ref] = true
+			if !begun[e.Ref] {
+				all[r.Spans[e.Ref].Region].spans++
+			}
 		}
 	}
-	for i, s := range r.Spans {
-		if seen[i] && !ended[i] {
-			sums[s.Region] += r.End - begun[i]
+	for i := range all {
+		all[i].since = r.Start
+	}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Kind != trace.EvOpen && e.Kind != trace.EvClose {
+			continue
+		}
+		of := &all[r.Spans[e.Ref].Region]
+		if of.spans > 0 {
+			of.sum += e.At - of.since
+		}
+		of.since = e.At
+		if e.Kind == trace.EvOpen {
+			of.spans++
+		} else {
+			of.spans--
 		}
 	}
-	shares := make(map[trace.Region]float64, len(sums))
-	for i, sum := range sums {
-		if sum > 0 {
-			shares[r.Regions[i]] = float64(sum) / float64(r.End-r.Start)
+	shares := make(map[trace.Region]float64, len(all))
+	for i, of := range all {
+		if of.spans > 0 {
+			of.sum += r.End - of.since
+		}
+		if of.sum > 0 {
+			shares[r.Regions[i]] = float64(of.sum) / float64(r.End-r.Start)
 		}
 	}
 	return shares

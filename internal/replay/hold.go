@@ -208,7 +208,7 @@ func (w *window) heldAs(a ask, first bool, by *doubt.Alternative, o *sim.Outcome
 			w.sample(q, &by.Base, o, i, d)
 			w.reroute(q, by, o, i)
 		} else {
-			w.bound(q, by, o, i, d)
+			w.bound(q, by, o, i, d, a.speedup)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (s *Study) restructure(ctx context.Context, w *window, p *model.Program, ba
 			w.widen(asked, base, varied, i, d)
 			for k := range others {
 				if bounds[k].Visits != nil {
-					w.bound(asked, &others[k], &bounds[k], i, d)
+					w.bound(asked, &others[k], &bounds[k], i, d, by)
 				}
 			}
 			bound(w.buckets, w, asked, by)
@@ -87,8 +87,7 @@ func (q Question) bounds(others []doubt.Alternative, d int64) []sim.Outcome {
 			continue
 		}
 		if y, c, ok := q.on(other.P); ok {
-			c.Pace = other.Pace
-			all[i] = sim.Simulate(y, c, d)
+			all[i] = sim.Simulate(y, other.Change(c), d)
 		}
 	}
 	return all

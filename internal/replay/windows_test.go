@@ -30,7 +30,7 @@ func TestWindowsLeftOut(t *testing.T) {
 		"few met":              {[]float64{.01, .2, .02, .01, .2, .01}, 6, false, WithheldNone, WithheldDeviation, .075},
 		"as many missed":       {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, math.NaN()}, 5, true, WithheldNone, WithheldNone, .2},
 		"more missed than not": {[]float64{.02, .02, .02, .02, .02, .2, .2, .2, .2, .2, .2}, 11, true, WithheldNone, WithheldDeviation, 1.3 / 11},
-		"far off":              {[]float64{18, .6, math.NaN(), .01}, 1, false, WithheldDeviation, WithheldNone, 18},
+		"far off":              {[]float64{18, .6, math.NaN(), .01}, 1, false, WithheldDeviation, WithheldNone, 18}, // of another build
 	} {
 		for _, region := range []trace.Region{{Name: "work"}, {Scope: QuestionScope, Name: "a pool of 6"}} {
 			t.Run(name+"/"+region.Name, func(t *testing.T) {
@@ -50,6 +50,12 @@ func TestWindowsLeftOut(t *testing.T) {
 					t.Errorf("the last one missed: %t, want %t", got, tc.missed)
 				}
 				a := s.Result().Answers[0]
+				if tc.withheld == WithheldDeviation && region.Scope != QuestionScope { // bounds that need no replay
+					if a.Withheld != WithheldNone || a.Doubt != WithheldDeviation || !a.Bounded || a.Lo != -doubt.ModelError || a.Hi != 0.5+doubt.ModelError {
+						t.Errorf("%+v, want from 0 to all of the time", a)
+					}
+					return
+				}
 				if a.Withheld != tc.withheld || a.Doubt != tc.doubt || math.Abs(a.Deviation-tc.deviation) > 1e-9 || len(a.Samples) != tc.samples {
 					t.Errorf("withheld %d, doubt %d, deviation %v of %d windows, want %d, %d, %v of %d",
 						a.Withheld, a.Doubt, a.Deviation, len(a.Samples), tc.withheld, tc.doubt, tc.deviation, tc.samples)
@@ -67,10 +73,13 @@ func TestShares(t *testing.T) {
 	b := trace.NewRecorder(0, 1)
 	b.Running(0, 1)
 	b.Start(0, 1, 0)
+	b.Running(0, 2)
 	for i := range uint64(10) {
 		at := int64(i) * 10 * ms
 		b.Open(at, 1, 2*i+1, 0, trace.Region{Scope: "test", Name: "outer"})
 		b.Open(at+ms, 1, 2*i+2, 2*i+1, trace.Region{Scope: "test", Name: "inner"})
+		b.Open(at+2*ms, 2, 100+i, 0, trace.Region{Scope: "test", Name: "outer"}) // at the same time
+		b.Close(at+3*ms, 2, 100+i)
 		b.Close(at+4*ms, 1, 2*i+2)
 		b.Close(at+8*ms, 1, 2*i+1)
 		b.Visit(at+9*ms, 1, "done")

@@ -31,6 +31,8 @@ type Alternative struct {
 	// Pace is what is left of all time that goroutines compute, in (0, 1), where other programs
 	// leave the processors alone; 0 for the pace of the recording. P is the first translation then.
 	Pace float64
+	// Waits are contention that is regions of its own in P, by region: see Contend.
+	Waits map[int32]*Contention
 }
 
 // Met reports whether the replay of nothing changed met what was recorded.
