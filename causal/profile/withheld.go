@@ -37,7 +37,7 @@ import (
 //	choices          select statements and deadlines decide, without example in the recordings
 //	pauses           requests are longer by pauses that time decides
 //	batches          goroutines wait for batches whose size time decides
-//	offers           offers are refused, or servers chosen, by what others do meanwhile
+//	offers           offers or requests are refused, or servers chosen, by what others do meanwhile
 //	conditions       condition variables, of which recordings do not tell enough
 //	no_bounds        the bounds of the effect are not among the metrics
 //	other            Text has it: a reason that has no code, or had none when it was saved

@@ -179,7 +179,7 @@ func (w Withheld) sentenceOfReplay() string {
 	case withheldcode.Batches:
 		return "goroutines wait for batches, whose size is decided by time"
 	case withheldcode.Offers:
-		return "what others do meanwhile decides which way goroutines go: an offer is refused (select with default, TryLock), or the least loaded server asked"
+		return "what others do meanwhile decides which way goroutines go: an offer or a request is refused (select with default, TryLock, a limit), or the least loaded server asked"
 	case withheldcode.Conditions:
 		return "goroutines wait for condition variables, and the recordings do not tell what for"
 	}

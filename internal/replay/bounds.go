@@ -201,11 +201,15 @@ func (x *otherWorld) unlock() {
 // contend has waits for what others have, in an order that is kept since no object was found for
 // them, go with what others have it for, which bounds from above: see doubt.Contention.
 func (x *otherWorld) contend() {
-	other := x.p.Rewritten()
-	waits, part := doubt.Contend(other)
-	if part <= mostOrdered {
+	if x.w.ordered <= mostOrdered {
 		return
 	}
+	found := doubt.Contentions(x.p.Rec)
+	if doubt.Contended(x.p, found) <= mostOrdered {
+		return
+	}
+	other := x.p.Rewritten()
+	waits := doubt.Contend(other, found)
 	n := len(x.found)
 	if x.add(other, true); len(x.found) > n {
 		x.found[n].Waits = waits

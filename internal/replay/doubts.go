@@ -114,7 +114,7 @@ func (w *window) doubt(point string) Withheld {
 		return WithheldConditions
 	case w.batched[point]:
 		return WithheldBatches
-	case w.refused[point] || w.balanced[point] > doubt.MaxUndecided:
+	case w.chosen || w.refused[point] || w.balanced[point] > doubt.MaxUndecided:
 		return WithheldOffers
 	case w.paused[point].Part > doubt.MaxUndecided:
 		return WithheldPauses

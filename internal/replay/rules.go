@@ -38,6 +38,7 @@ var doubts = []trace.Rule[func(doubtable)]{
 		}
 	}},
 	{Name: "load_balancing", Doc: "clients choose among servers by their load", Find: func(x doubtable) { x.w.balanced = doubt.Balanced(x.p) }},
+	{Name: "chosen_by_load", Doc: "goroutines choose what they do by how much of it is under way", Find: func(x doubtable) { x.w.chosen = doubt.ChosenByLoad(x.p) }},
 	{Name: "timers_of_unknown_origin", Doc: "goroutines wait for what timers call that others have set", Find: func(x doubtable) { x.w.uncalled = cond.ByPoint(x.p, x.p.UncalledFor) }},
 	{Name: "pauses", Doc: "requests are longer by pauses", Find: func(x doubtable) { x.w.paused = doubt.Pauses(x.p) }},
 	{Name: "batch_sizes", Doc: "time decides how large batches are", Find: func(x doubtable) { x.w.batched = doubt.Batched(x.p) }},

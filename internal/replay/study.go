@@ -98,6 +98,7 @@ type window struct {
 	trace.Conditions
 	clock   int64         // how far clocks of several processes may be off, ns
 	stalled time.Duration // in which the program stood still, and which is left out
+	chosen  bool          // by how much is under way
 	shares  map[trace.Region]float64
 	unseen  map[trace.Region]float64 // of these, what spans that moved may have waited for
 	// ordered is which part of the time goroutines waited in an order that is kept: see orderedIn;

@@ -234,14 +234,22 @@ func (c *course) at(at int64) (stretch, bool) {
 	return stretch{}, false
 }
 
-// Contend takes waits for what others have out of the order of a program, in place, so that each
-// takes as long as it did, as a region of its own. It returns the contention by those regions, and
-// which part of the window all waits take, at most 1.
-func Contend(p *model.Program) (of map[int32]*Contention, part float64) {
-	found := Contentions(p.Rec)
+// Contended returns which part of the window goroutines wait in the recorded order at places of
+// contention, all of them together, at most 1.
+func Contended(p *model.Program, found map[int32]*Contention) float64 {
 	var total int64
-	of = map[int32]*Contention{}
-	sets := map[int32]uint16{}
+	for _, o := range p.All() {
+		if o.Kind == model.OpWait && found[o.Site] != nil {
+			total += o.D
+		}
+	}
+	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+}
+
+// Contend takes waits at places of contention out of the recorded order, in place: each takes as
+// long as it did, as a region of its own. It returns the contention by those regions.
+func Contend(p *model.Program, found map[int32]*Contention) map[int32]*Contention {
+	of, sets := map[int32]*Contention{}, map[int32]uint16{}
 	given := make([]bool, p.Tokens)
 	for _, o := range p.All() {
 		if o.Kind != model.OpWait || found[o.Site] == nil {
@@ -257,12 +265,11 @@ func Contend(p *model.Program) (of map[int32]*Contention, part float64) {
 			p.Sets = append(p.Sets, []int32{region})
 			sets[o.Site], of[region] = set, found[o.Site]
 		}
-		total += o.D
 		given[o.Arg] = true
 		o.Kind, o.Set = model.OpOut, set
 	}
 	Unheard(p, given)
-	return of, min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+	return of
 }
 
 // Unheard has wake-ups that nothing waits for any more do nothing.
