@@ -213,9 +213,11 @@ func TestOwnLocksAreSetAside(t *testing.T) {
 	for name, tc := range map[string]struct {
 		waits bool
 		turns bool
+		each  int // how often a request takes the lock behind one that it alone has
 		locks int // operations that are left
 	}{
 		"of connections":  {},
+		"and of requests": {each: 11},
 		"of all who come": {waits: true, locks: 2 * 2 * 100},
 		"in turns":        {turns: true, locks: 2 * 2 * 100},
 	} {
@@ -238,6 +240,13 @@ func TestOwnLocksAreSetAside(t *testing.T) {
 					lock := uint64(1 + (g+i)%2)
 					if !tc.waits {
 						b.Operate(at+g+1, g, 'l', lock, 0)
+						for range tc.each { // behind what is there once
+							own := uint64(10 + 2*i + g)
+							b.Operate(at+g+1, g, 'u', lock, 0)
+							b.Operate(at+g+1, g, 'l', own, 0)
+							b.Operate(at+g+1, g, 'u', own, 0)
+							b.Operate(at+g+1, g, 'l', lock, 0)
+						}
 						continue
 					}
 					lock = 1

@@ -29,6 +29,11 @@ func (r *reading) misses() float64 {
 	return doubt.Misses(r.p, &r.base, r.p.Rec.End-r.p.Rec.Start)
 }
 
+// nearlyMet is by which part the replay of marked operations may miss a recording, and still be
+// taken before one that keeps an order, which meets any recording and shows nothing of another
+// order. What it misses by is a margin on both sides of the answer.
+const nearlyMet = 0.1
+
 // nearest reads a recording with its marks of operations. Where the replay misses it then, as with
 // marks that are lost or that the model does not know, it reads the same events as those of a stock
 // program, too, and takes what comes nearer: marks must not make an answer worse than none would.
@@ -40,9 +45,15 @@ func nearest(rec *trace.Recording, w *window) reading {
 	v := *w
 	v.stock, v.inferred, v.whole, v.stalled = true, false, false, 0
 	stock := readingOf(rec.WithoutOperations(), &v)
-	if !(stock.misses() < marked.misses()) {
+	if marksStay(marked.misses(), stock.misses(), orderedIn(stock.p)) {
 		return marked
 	}
 	*w = v
 	return stock
+}
+
+// marksStay decides by what either replay misses, and which part of the time the one without marks
+// waits in an order that it keeps.
+func marksStay(marked, stock, ordered float64) bool {
+	return !(stock < marked) || marked <= nearlyMet && ordered > mostOrdered
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
+	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
@@ -32,7 +33,8 @@ type juncture struct {
 }
 
 // substituted returns which part of the operations that take each of some locks are where the same
-// goroutine takes others, too, in [0, 1], by object; 0 for a lock that is never taken. Locks has
+// goroutine takes others, too, in [0, 1], by object, of those at junctures that it often comes to; 0
+// for a lock without any. Locks has
 // the ones in question. All lists are read once.
 func substituted(p *model.Program, locks []bool) []float64 {
 	at := map[juncture][]int32{} // how they come to locks, in order
@@ -57,6 +59,10 @@ func substituted(p *model.Program, locks []bool) []float64 {
 	}
 	all, several := make([]int, len(locks)), make([]int, len(locks))
 	for _, taken := range at {
+		// Behind what is there once, as an object of one request, it is one lock in any case.
+		if len(taken) < hidden.LeastHandovers {
+			continue
+		}
 		// A juncture is alone if it has one lock each time.
 		alone := !slices.ContainsFunc(taken, func(lock int32) bool { return lock != taken[0] })
 		for _, lock := range taken {
