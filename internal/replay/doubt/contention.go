@@ -1,6 +1,9 @@
 package doubt
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -194,9 +197,9 @@ func (f *follower) judge(g, by int32, at int64) {
 	}
 }
 
-// follow goes back from a time on the goroutine that ran then to the one that ended its wait, and so
-// on, until since, and passes each stretch, cut off at the time from which it is looked at. It ends
-// when done reports true, and returns that.
+// follow goes back from a time on the goroutine that ran then to the one that ended its wait, and
+// so on, until since, and passes each stretch, cut off at the time from which it is looked at. It
+// ends when done reports true, and returns that.
 func (f *follower) follow(who int32, at, since int64, done func(who int32, s stretch) bool) bool {
 	for range mostFollowed {
 		if at < since {
@@ -226,8 +229,8 @@ func (c *course) at(at int64) (stretch, bool) {
 	if c.from < at {
 		return stretch{c.from, at, trace.None, trace.None}, true
 	}
-	for i := len(c.past) - 1; i >= 0; i-- {
-		if s := c.past[i]; s.from < at || s.by != trace.None && s.to <= at {
+	for _, s := range slices.Backward(c.past) {
+		if s.from < at || s.by != trace.None && s.to <= at {
 			return s, true
 		}
 	}
@@ -288,10 +291,7 @@ func (a *Alternative) Change(c sim.Change) sim.Change {
 	if len(a.Waits) == 0 || len(c.Factors) == 0 {
 		return c
 	}
-	all := make(map[int32]float64, len(c.Factors)+len(a.Waits))
-	for region, f := range c.Factors {
-		all[region] = f
-	}
+	all := maps.Clone(c.Factors)
 	for region, w := range a.Waits {
 		all[region] = w.left(c)
 	}
