@@ -102,6 +102,7 @@ func ownTimes(p *model.Program) (of map[int32]*model.Own, rest []left) {
 				}
 			case model.OpRun, model.OpOut, model.OpSend:
 				switch set := p.Sets[o.Set]; {
+				case len(set) > 0 && int(set[0]) >= len(p.Rec.Regions): // a wait for others, see doubt.Contend
 				case len(open) > 0: // of the innermost one
 					add(&open[len(open)-1].Own, o)
 				case len(set) > 0: // or of one that began before the window

@@ -88,6 +88,29 @@ func TestOwnTimes(t *testing.T) {
 	}
 }
 
+// TestOwnTimesWithoutContention: waits that are regions of their own, see doubt.Contend, are of no
+// span, be it one that is open or one from before the window.
+func TestOwnTimesWithoutContention(t *testing.T) {
+	const work, waits = 1, 2 // sets
+	p := &model.Program{
+		Rec:  &trace.Recording{Regions: []trace.Region{{Name: "work"}}, Spans: []trace.Span{{Parent: trace.None}, {Parent: trace.None}}},
+		Sets: [][]int32{nil, {0}, {1}},
+		Lists: []model.List{{Ops: []model.Op{
+			{Kind: model.OpOut, Set: waits, D: 3},
+			{Kind: model.OpRun, Set: work, D: 4},
+			{Kind: model.OpClose, Arg: 0},
+			{Kind: model.OpOpen, Arg: 1},
+			{Kind: model.OpOut, Set: waits, D: 5},
+			{Kind: model.OpOut, Set: work, D: 6},
+			{Kind: model.OpClose, Arg: 1},
+		}}},
+	}
+	times, rest := ownTimes(p)
+	if len(rest) != 1 || rest[0].Own != (model.Own{Run: 4}) || *times[1] != (model.Own{Out: 6}) {
+		t.Errorf("%+v and %+v, want 6 outside of the span, 4 before it", times[1], rest)
+	}
+}
+
 // TestOwnTimesOfSpansThatEndElsewhere has one goroutine begin a span and work for it, and another
 // one end it, while the first does something else.
 func TestOwnTimesOfSpansThatEndElsewhere(t *testing.T) {
