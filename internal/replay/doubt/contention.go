@@ -32,14 +32,13 @@ import (
 
 // Contention is waits at one place in the program for what others have.
 type Contention struct {
-	Site  int32
 	Time  int64           // of all goroutines together, ns
 	By    map[int32]int64 // of that, in which region who was waited for was, ns
 	whole int64           // with the waits there for results
 }
 
-// left is which part of the waits is left by a change, where the change of one region is fast or
-// slow for all of them.
+// left is which part of the waits is left by a change: of regions that are faster by their parts of
+// the waits, and of one that is slower by the part that it has not.
 func (c *Contention) left(change sim.Change) float64 {
 	left, slower := 1.0, 0.0
 	for region, f := range change.Factors {
@@ -106,9 +105,6 @@ func Contentions(rec *trace.Recording) map[int32]*Contention {
 }
 
 func (f *follower) event(e *trace.Event) {
-	if e.G < 0 || int(e.G) >= len(f.all) {
-		return
-	}
 	c := &f.all[e.G]
 	switch e.Kind {
 	case trace.EvCreate:
@@ -169,7 +165,7 @@ func (f *follower) judge(g, by int32, at int64) {
 	}
 	of := f.found[c.site]
 	if of == nil {
-		of = &Contention{Site: c.site, By: map[int32]int64{}}
+		of = &Contention{By: map[int32]int64{}}
 		f.found[c.site] = of
 	}
 	of.whole += took

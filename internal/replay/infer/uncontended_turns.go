@@ -33,9 +33,8 @@ type juncture struct {
 }
 
 // substituted returns which part of the operations that take each of some locks are where the same
-// goroutine takes others, too, in [0, 1], by object, of those at junctures that it often comes to; 0
-// for a lock without any. Locks has
-// the ones in question. All lists are read once.
+// goroutine takes others, too, in [0, 1], by object, of those at junctures that it often comes to;
+// 0 for a lock without any. Locks has the ones in question. All lists are read once.
 func substituted(p *model.Program, locks []bool) []float64 {
 	at := map[juncture][]int32{} // how they come to locks, in order
 	sends := p.SentTo()
