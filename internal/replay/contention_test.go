@@ -69,6 +69,7 @@ func TestChosenByLoad(t *testing.T) {
 	}{
 		"a limit":    {func(_ int, under int64) bool { return under < 3 }, true},
 		"each third": {func(n int, _ int64) bool { return n%3 > 0 }, false},
+		"in turns":   {func(n int, _ int64) bool { return n%2 > 0 }, false},
 		"all":        {func(int, int64) bool { return true }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +81,10 @@ func TestChosenByLoad(t *testing.T) {
 					for n := range 300 {
 						time.Sleep(time.Duration(200+rand.IntN(800)) * time.Microsecond)
 						if !tt.serves(n, under.Load()) {
+							if name == "in turns" { // so that the number goes with the turn
+								mark.LogProgress("skipped")
+								served.Wait()
+							}
 							continue
 						}
 						under.Add(1)

@@ -16,8 +16,10 @@ import (
 //	timer | go serve()   300 times, with 0 to 5 others that are served
 //	timer | timer        200 times, with 6 others: refused
 //
-// Were it by chance, or by what the request is, both would meet the same numbers. It is looked up
-// at the landmark behind the choice. TestChosenByLoad has a limit, and a choice by chance.
+// Were it by chance, or by what the request is, both would meet the same numbers. Where it goes by
+// where in its loop a goroutine is, the number goes with that too, and what the goroutine did the
+// last time that it came the same way foresees what it does. It is looked up at the landmark behind
+// the choice. TestChosenByLoad has a limit, a choice by chance, and one by the way.
 
 const (
 	// mostCounted is up to how many that are under way are told apart.
@@ -32,17 +34,20 @@ type crossing struct{ behind, begins uint64 }
 // A tally is how often each number was under way.
 type tally [mostCounted]int32
 
-// A choice is what was under way when goroutines did not begin something, and when they did, and
-// how often they began it after they had waited for others.
+// A choice is what was under way when goroutines did not begin something, and when they did, how
+// often they began it after they had waited for others, and how often the way that they had come
+// foresaw which.
 type choice struct {
-	not, did tally
-	waited   int32
+	not, did         tally
+	waited, foreseen int32
+	came             map[uint64]bool // whether those who came this way began it the last time
 }
 
 // A chooser goes through the landmarks of a recording.
 type chooser struct {
 	rec   *trace.Recording
 	last  []uint64          // of each goroutine
+	way   []uint64          // the last eight landmarks of each goroutine, in a byte each
 	made  []uint64          // what each goroutine is, 0 for one that was not created in the recording
 	begun map[crossing]bool // what begins where
 	all   map[crossing]*choice
@@ -66,8 +71,9 @@ func ChosenByLoad(p *model.Program) bool {
 		for _, begins := range from[behind] {
 			c := crossing{behind, begins}
 			if x.all[c] == nil {
-				x.all[c] = new(choice)
+				x.all[c] = &choice{came: map[uint64]bool{}}
 			}
+			x.all[c].come(x.way[g], ahead == begins)
 			n := min(max(0, *x.under(begins)), mostCounted-1)
 			switch of := x.all[c]; {
 			case ahead != begins:
@@ -87,15 +93,26 @@ func ChosenByLoad(p *model.Program) bool {
 	return false
 }
 
+// come notes which way a goroutine had come, and whether it began it.
+func (c *choice) come(way uint64, begins bool) {
+	if before, known := c.came[way]; known && before == begins {
+		c.foreseen++
+	}
+	c.came[way] = begins
+}
+
 // byLoad reports whether there is a number that all but a twentieth of those who did not begin it
 // found, or more, and no more than a twentieth of the others. Where goroutines wait for it to be
-// fewer, it is no choice.
+// fewer, or where the way foresees it as well, it is no choice by it.
 func (c *choice) byLoad() bool {
 	var not, did int32
 	for n := range c.not {
 		not, did = not+c.not[n], did+c.did[n]
 	}
 	if not < leastChosen || did < leastChosen || float64(c.waited) > (1-hidden.Fairness)*float64(did) {
+		return false
+	}
+	if float64(c.foreseen) >= hidden.Fairness*float64(not+did) {
 		return false
 	}
 	above, reached := not, did
@@ -116,7 +133,7 @@ func (c *choice) byLoad() bool {
 // under way before.
 func (x *chooser) walk(f func(g int32, behind, ahead uint64, begins bool)) {
 	rec := x.rec
-	x.last, x.made, x.waits = make([]uint64, rec.Count), make([]uint64, rec.Count), make([]bool, rec.Count)
+	x.last, x.way, x.made, x.waits = make([]uint64, rec.Count), make([]uint64, rec.Count), make([]uint64, rec.Count), make([]bool, rec.Count)
 	x.spans, x.goroutines = make([]int32, len(rec.Regions)), make([]int32, len(rec.Sites))
 	for e := range rec.All() {
 		g, mark, begins := e.G, uint64(0), false
@@ -149,7 +166,7 @@ func (x *chooser) walk(f func(g int32, behind, ahead uint64, begins bool)) {
 		if x.last[g] != 0 {
 			f(g, x.last[g], mark, begins)
 		}
-		x.last[g], x.waits[g] = mark, false
+		x.last[g], x.way[g], x.waits[g] = mark, x.way[g]<<8|mark*0x9e3779b97f4a7c15>>56, false
 		switch {
 		case begins:
 			*x.under(mark)++
