@@ -144,12 +144,28 @@ func (p *lender) run(c *caller, end int64) (done int) {
 // operations on channels, since each of these is for one wait.
 func TestPoolOfWaiters(t *testing.T) {
 	const end = 1500 * ms
-	for name, marked := range map[string]bool{"stock": false, "operations": true} {
+	for name, tt := range map[string]struct{ marked, later bool }{
+		"stock":                                {},
+		"stock, others wait at the start":      {later: true},
+		"operations":                           {marked: true},
+		"operations, others wait at the start": {marked: true, later: true},
+	} {
 		t.Run(name, func(t *testing.T) {
-			base := lender{borrowers: 6, connections: 3, prepare: 1, query: 1, marked: marked}
+			base := lender{borrowers: 6, connections: 3, prepare: 1, query: 1, marked: tt.marked}
+			if tt.later {
+				base.borrowers = 9
+			}
 			c := &caller{Recorder: trace.NewRecorder(0, 16)}
 			was := base.run(c, end)
 			rec := c.recording(t, end)
+			if tt.later {
+				rec = slices.Collect(rec.Windows(2))[1]
+				for i := range rec.Events {
+					if e := &rec.Events[i]; e.Kind == trace.EvExists { // a trace that begins there has no more
+						e.Site, e.Ref = 0, 0
+					}
+				}
+			}
 			for _, speedup := range []struct {
 				region string
 				by     float64

@@ -102,6 +102,7 @@ type explanation struct {
 	capacity   int32      // of a channel, see counts; model.Unlimited if it was never full
 	meetings   []int32    // of the part
 	seen       []int32    // actions, ascending
+	since      []int32    // events: what marked the end of a wait from before the window, see waiters.go
 	told       []unseen   // operations that the recording does not show
 	number     []int32    // of each candidate among those, -1 for none
 	order      []Incident // all that may be, see possible
@@ -445,6 +446,10 @@ func (x *explanation) marks(all []inserted, object int32, of []int32) []inserted
 		default:
 			add(a.from, 1, events[a.from].At, a.g, what)
 		}
+	}
+	for _, k := range x.since {
+		on(0)
+		add(k, 0, events[k].At, events[k].G, mark.Receive)
 	}
 	for k, u := range x.told {
 		on(len(x.seen) + k)

@@ -26,20 +26,21 @@ import (
 // contradicts, and keeps the recorded channels.
 
 // ofWaiters returns, of the goroutines that wait in a part, the operations on channels that are
-// each for one wait, as events; false if some wait for another channel. Uses are those of each
+// each for one wait, as events, and which of them end waits from before the window; false if some
+// wait for another channel. Uses are those of each
 // object, see channelUses: a channel of one wait has one send and one receive, so that a third use
 // shows another kind of channel. It may return an event several times.
-func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
+func (t *Traces) ofWaiters(p Part, uses []int32) (operations, since []int32, ok bool) {
 	for _, i := range p.Meetings {
 		// The send is marked right before the event by which it woke the goroutine.
 		wait, wake := &t.actions[t.meetings[i].wait], &t.actions[t.meetings[i].wake]
 		sent := t.operationBeside(wake.g, wake.from, -1)
 		if sent < 0 || t.rec.Events[sent].What != mark.Send {
-			return nil, false
+			return nil, nil, false
 		}
 		channel := t.rec.Events[sent].Ref
 		if uses[channel] > 2 {
-			return nil, false
+			return nil, nil, false
 		}
 		// Of the wait there are the beginnings before it, of each case of a select statement, such
 		// as for the end of a context, and the receive behind it.
@@ -54,7 +55,20 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations []int32, ok bool) {
 			operations = append(operations, k)
 		}
 	}
-	return operations, true
+	// Of a wait from before the window there is the receive alone. Left as it is, the pool would be
+	// given a connection that the goroutine has from its own channel: one more each.
+	for _, i := range p.Ends {
+		wake := &t.actions[i]
+		sent := t.operationBeside(wake.g, wake.from, -1)
+		if sent < 0 || t.rec.Events[sent].What != mark.Send || uses[t.rec.Events[sent].Ref] > 2 {
+			continue
+		}
+		operations = append(operations, sent)
+		if k := t.operationOf(t.rec.Events[wake.from].G, wake.from); k >= 0 && t.rec.Events[k].Ref == t.rec.Events[sent].Ref {
+			operations, since = append(operations, k), append(since, k)
+		}
+	}
+	return operations, since, true
 }
 
 // isCase reports whether an operation is the beginning of a receive, or of a case of a select
@@ -66,7 +80,7 @@ func isCase(what mark.Op) bool {
 // nearby is how many events away the operation is looked for that a wait, or its end, is of. They
 // are of all goroutines: on many processors others' events lie between. Too few, and the part is
 // left as it is; more only take time.
-const nearby = 64
+const nearby = 512
 
 // operationBeside returns the event of a goroutine that is the first one behind another event, or
 // with step -1 the last one before it; -1 if that is no operation, or not nearby.
@@ -78,6 +92,17 @@ func (t *Traces) operationBeside(g, event, step int32) int32 {
 				return k
 			}
 			return -1
+		}
+	}
+	return -1
+}
+
+// operationOf returns the event of a goroutine's first operation behind an event, -1 if none is
+// nearby.
+func (t *Traces) operationOf(g, event int32) int32 {
+	for k := event + 1; k < min(event+nearby, int32(len(t.rec.Events))); k++ {
+		if e := &t.rec.Events[k]; e.G == g && e.Kind == trace.EvOperate {
+			return k
 		}
 	}
 	return -1
@@ -108,11 +133,12 @@ func pooled(r *trace.Recording) *Completion {
 		if what := t.operation(part); what != mark.Receive && what != mark.Send {
 			continue
 		}
-		operations, ok := t.ofWaiters(part, uses)
+		operations, since, ok := t.ofWaiters(part, uses)
 		if !ok {
 			continue
 		}
 		if x := t.explain(part); x != nil && x.places() {
+			x.since = since
 			found, replaced = append(found, x), append(replaced, operations...)
 		}
 	}
