@@ -80,6 +80,29 @@ func TestLateForAClose(t *testing.T) {
 	}
 }
 
+// TestWhoKnowsOfACloseWaitsForItNoMore has a goroutine come twice to a channel that is closed, as
+// ctx.Err does behind ctx.Done.
+func TestWhoKnowsOfACloseWaitsForItNoMore(t *testing.T) {
+	const closer, receiver = 1, 2
+	b := trace.NewRecorder(0, 2)
+	b.Running(0, closer)
+	b.Running(0, receiver)
+	b.Operate(10, closer, 'c', 1, 0)
+	b.Operate(20, closer, 'z', 1, 0)
+	for at := range int64(3) {
+		b.Operate(30+at, receiver, 'e', 1, 0)
+	}
+	waits := 0
+	for _, o := range infer.NewProgram(recorded(t, b, ms), true).All() {
+		if o.Kind == model.OpWait {
+			waits++
+		}
+	}
+	if waits != 1 {
+		t.Errorf("%d waits for the close, want 1", waits)
+	}
+}
+
 // TestASendThatPanicsIsOver has a goroutine wait to send as the channel is closed, recover, and go
 // on with other operations: they are its own, and not within the send.
 func TestASendThatPanicsIsOver(t *testing.T) {

@@ -38,6 +38,7 @@ type Builder struct {
 	fillers        map[int32]*filler
 	closings       map[int32]Place // of channels, by the recording's number
 	Latecomers     []latecomer
+	knows          map[receiver]bool // that a channel is closed
 	cross, Outside []Lateness
 	excluders      map[int32]int32 // objects, by the locks around spans that may exclude each other
 }
@@ -98,7 +99,7 @@ func NewBuilder(rec *trace.Recording) *Builder {
 	b := &Builder{
 		P:       &Program{Rec: rec, Lists: slices.Repeat([]List{{Serves: -1}}, n), Sets: [][]int32{nil}, Segments: make([]Place, 1), Stations: make([]Station, 1)},
 		G:       slices.Repeat([]follower{{open: -1, woken: -1, since: rec.Start, p: -1, readyP: -1, first: true}}, n),
-		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, within: map[nesting]uint16{}, owner: slices.Repeat([]int32{-1}, len(rec.Spans)),
+		stopped: map[int32]int64{}, given: map[int32]int64{}, objects: slices.Repeat([]int32{-1}, int(rec.Objects)), setOf: map[string]uint16{"": 0}, closings: map[int32]Place{}, knows: map[receiver]bool{}, within: map[nesting]uint16{}, owner: slices.Repeat([]int32{-1}, len(rec.Spans)),
 		classes: trace.BySite(rec.Sites, trace.Classify),
 	}
 	b.machines, b.homes = []Machine{{procs: rec.Procs}}, rec.Homes()

@@ -7,13 +7,18 @@ import (
 
 // A close lets all receivers go on, now and later (closechan in runtime/chan.go). A receiver that
 // came when the channel was closed already did not wait, and would have if it had come sooner: the
-// builder puts a wait for a token there, which package infer has the close give.
+// builder puts a wait for a token there, which package infer has the close give. One that has
+// received from it before knows that it is closed: ctx.Err() receives from the channel of a context
+// whose end a select statement has found (cancelCtx.Err in context/context.go, since Go 1.25).
 
 // A latecomer has received from a channel that was closed already.
 type latecomer struct {
 	Closing Place // behind which op it was closed
 	Token   int32 // that the op has to give
 }
+
+// A receiver is a goroutine, and a channel.
+type receiver struct{ g, object int32 }
 
 // closing is the reason of the op behind a close, which no other op that computes has.
 const closing = WaitBusy
@@ -30,7 +35,11 @@ func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 		return
 	}
 	at, ok := b.closings[e.Ref]
-	if !ok || at.Op < 0 || decided {
+	by := receiver{g, e.Ref}
+	if !ok || at.Op < 0 || b.knows[by] {
+		return
+	}
+	if b.knows[by] = true; decided {
 		return
 	}
 	b.emit(g, Op{Kind: OpWait, Arg: b.P.Tokens, At: e.At, Late: -1, Reason: trace.WaitReceive})
