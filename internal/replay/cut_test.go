@@ -63,7 +63,7 @@ func TestReadCutTrace(t *testing.T) {
 		return true
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 60 {
+	for range thorough.Of(60, 20) {
 		n := r.IntN(len(text))
 		check("cut", text[:n])
 		flipped := bytes.Clone(text)

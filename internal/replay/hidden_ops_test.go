@@ -14,6 +14,7 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/hidden"
 	replaytrace "github.com/otelprof/otelprof/internal/replay/trace"
 	"github.com/otelprof/otelprof/internal/testutil"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 // A stockProgram runs while a trace is recorded that has no marks but those of spans.
@@ -171,6 +172,14 @@ var unseenPrograms = map[string]func(p *stockProgram){
 			mark.LogProgress("done")
 		}
 	},
+}
+
+// slow skips a test of programs that take seconds: traces are recorded one after the other.
+func slow(t *testing.T) {
+	t.Helper()
+	if !*thorough.Rounds {
+		t.Skip("records programs for seconds: -long")
+	}
 }
 
 // tried fails if a check of what a real program left in its trace does so each of five times: on a
