@@ -15,7 +15,7 @@ import (
 // has batches whose size time decides, and no rule for how long they take; one that waits for three
 // has not, nor have those who are let go on one by one.
 func TestBatched(t *testing.T) {
-	slow(t)
+	slow(t, "records programs for seconds")
 	for name, tt := range map[string]struct {
 		more func(jobs <-chan chan int, batch, clients int) bool
 		want bool

@@ -88,9 +88,7 @@ func TestReadCutTrace(t *testing.T) {
 // TestReadLongTrace reads a trace of more events than there is room for: what there is room for is
 // a recording, as goroutines that yield in a loop make millions in a second.
 func TestReadLongTrace(t *testing.T) {
-	if !*thorough.Rounds {
-		t.Skip("six million events: -long")
-	}
+	slow(t, "six million events")
 	var b bytes.Buffer
 	if err := trace.Start(&b); err != nil {
 		testutil.Lacks(t, "TRACE", err.Error())

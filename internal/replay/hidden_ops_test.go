@@ -174,11 +174,11 @@ var unseenPrograms = map[string]func(p *stockProgram){
 	},
 }
 
-// slow skips a test of programs that take seconds: traces are recorded one after the other.
-func slow(t *testing.T) {
+// slow skips a test that takes seconds: traces are recorded one after the other.
+func slow(t *testing.T, why string) {
 	t.Helper()
 	if !*thorough.Rounds {
-		t.Skip("records programs for seconds: -long")
+		t.Skip(why + ": -long")
 	}
 }
 

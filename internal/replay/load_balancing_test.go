@@ -17,7 +17,7 @@ import (
 // that is changes with a faster worker. Clients who choose by something else are not, nor are
 // workers that take their work from one channel.
 func TestBalanced(t *testing.T) {
-	slow(t)
+	slow(t, "records programs for seconds")
 	type worker struct {
 		asks chan chan int
 		load atomic.Int64

@@ -14,7 +14,7 @@ import (
 // TestRefused: goroutines that do something else where there is no room for their work, or give it
 // up, are refused; if they do so for other reasons they are not, nor if they go on all the same.
 func TestRefused(t *testing.T) {
-	slow(t)
+	slow(t, "records programs for seconds")
 	for name, tt := range map[string]struct {
 		otherwise func(n int, room bool) bool
 		waits     bool

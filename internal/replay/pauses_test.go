@@ -16,7 +16,7 @@ import (
 // TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time,
 // each n-th time, or within spans that not all of them have, is not.
 func TestPauses(t *testing.T) {
-	slow(t)
+	slow(t, "records programs for seconds")
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {
 		request func(p *stockProgram, lock *sync.Mutex, n int)

@@ -162,7 +162,7 @@ func ticks(over <-chan struct{}, d time.Duration, f func()) {
 
 // TestBucketOfTrace distinguishes token buckets from similar programs, in traces.
 func TestBucketOfTrace(t *testing.T) {
-	slow(t)
+	slow(t, "records programs for seconds")
 	for name, tt := range tickingPrograms {
 		t.Run(name, func(t *testing.T) {
 			tried(t, func() error {

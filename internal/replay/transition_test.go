@@ -301,7 +301,7 @@ func answersFor(t *testing.T, read func()) map[string]float64 {
 // A loop has no coroutine, and the same sleeps: what would be faster helps it as much. Of three
 // tries one must show it, since the machine may take time from one of the two programs.
 func TestPulledIterator(t *testing.T) {
-	slow(t)
+	slow(t, "records programs for seconds")
 	const tries = 3
 	for try := 1; ; try++ {
 		want := answersFor(t, func() {

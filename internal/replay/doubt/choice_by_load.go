@@ -70,12 +70,14 @@ func ChosenByLoad(p *model.Program) bool {
 	x.walk(func(g int32, behind, ahead uint64, _ bool) {
 		for _, begins := range from[behind] {
 			c := crossing{behind, begins}
-			if x.all[c] == nil {
-				x.all[c] = &choice{came: map[uint64]bool{}}
+			of := x.all[c]
+			if of == nil {
+				of = &choice{came: map[uint64]bool{}}
+				x.all[c] = of
 			}
-			x.all[c].come(x.way[g], ahead == begins)
+			of.come(x.way[g], ahead == begins)
 			n := min(max(0, *x.under(begins)), mostCounted-1)
-			switch of := x.all[c]; {
+			switch {
 			case ahead != begins:
 				of.not[n]++
 			case x.waits[g]: // it was another number when it chose

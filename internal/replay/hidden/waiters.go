@@ -27,21 +27,16 @@ import (
 
 // ofWaiters returns, of the goroutines that wait in a part, the operations on channels that are
 // each for one wait, as events, and which of them end waits from before the window; false if some
-// wait for another channel. Uses are those of each
-// object, see channelUses: a channel of one wait has one send and one receive, so that a third use
-// shows another kind of channel. It may return an event several times.
+// wait for another channel. Uses are those of each object, see channelUses. It may return an event
+// several times.
 func (t *Traces) ofWaiters(p Part, uses []int32) (operations, since []int32, ok bool) {
 	for _, i := range p.Meetings {
-		// The send is marked right before the event by which it woke the goroutine.
-		wait, wake := &t.actions[t.meetings[i].wait], &t.actions[t.meetings[i].wake]
-		sent := t.operationBeside(wake.g, wake.from, -1)
-		if sent < 0 || t.rec.Events[sent].What != mark.Send {
+		wait := &t.actions[t.meetings[i].wait]
+		sent := t.sentOnce(&t.actions[t.meetings[i].wake], uses)
+		if sent < 0 {
 			return nil, nil, false
 		}
 		channel := t.rec.Events[sent].Ref
-		if uses[channel] > 2 {
-			return nil, nil, false
-		}
 		// Of the wait there are the beginnings before it, of each case of a select statement, such
 		// as for the end of a context, and the receive behind it.
 		operations = append(operations, sent)
@@ -59,8 +54,8 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations, since []int32, ok 
 	// given a connection that the goroutine has from its own channel: one more each.
 	for _, i := range p.Ends {
 		wake := &t.actions[i]
-		sent := t.operationBeside(wake.g, wake.from, -1)
-		if sent < 0 || t.rec.Events[sent].What != mark.Send || uses[t.rec.Events[sent].Ref] > 2 {
+		sent := t.sentOnce(wake, uses)
+		if sent < 0 {
 			continue
 		}
 		operations = append(operations, sent)
@@ -69,6 +64,16 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations, since []int32, ok 
 		}
 	}
 	return operations, since, true
+}
+
+// sentOnce returns the event of the send by which a goroutine woke another one, -1 if it was none,
+// or on a channel that is for more than one wait: that of one wait has one send and one receive.
+func (t *Traces) sentOnce(wake *action, uses []int32) int32 {
+	sent := t.operationBeside(wake.g, wake.from, -1) // marked right before the event
+	if sent < 0 || t.rec.Events[sent].What != mark.Send || uses[t.rec.Events[sent].Ref] > 2 {
+		return -1
+	}
+	return sent
 }
 
 // isCase reports whether an operation is the beginning of a receive, or of a case of a select

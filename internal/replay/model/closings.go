@@ -36,10 +36,12 @@ func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	}
 	at, ok := b.closings[e.Ref]
 	by := receiver{g, e.Ref}
-	if !ok || at.Op < 0 || b.knows[by] {
+	if !ok || at.Op < 0 {
 		return
 	}
-	if b.knows[by] = true; decided {
+	knew := b.knows[by]
+	b.knows[by] = true
+	if knew || decided {
 		return
 	}
 	b.emit(g, Op{Kind: OpWait, Arg: b.P.Tokens, At: e.At, Late: -1, Reason: trace.WaitReceive})
