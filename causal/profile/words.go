@@ -176,8 +176,6 @@ func (w Withheld) sentenceOfReplay() string {
 		return "select statements or timeouts would end in ways of which the recordings have no example"
 	case withheldcode.Pauses:
 		return "some requests are longer by pauses, and whether there would be one is decided by time"
-	case withheldcode.Batches:
-		return "goroutines wait for batches, whose size is decided by time"
 	case withheldcode.Offers:
 		return "what others do meanwhile decides which way goroutines go: an offer or a request is refused (select with default, TryLock, a limit), or the least loaded server asked"
 	case withheldcode.Conditions:

@@ -92,7 +92,6 @@ const (
 	WithheldSlower              // with a region faster the replay became much slower
 	WithheldChoices             // select statements end in ways without example, or others have set the timers
 	WithheldPauses              // requests are longer by pauses that time decides
-	WithheldBatches             // goroutines wait for batches whose size time decides
 	WithheldOffers              // requests are refused, or servers chosen, by what others do meanwhile
 	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
 )

@@ -25,7 +25,7 @@ import (
 //	            + 15 % of the reduction, where an order is kept
 //	            + StarvedError of the reduction, for the part of the time without a processor
 //	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets,
-//	            stampedes and collections came to; with bounds alone, to the hull
+//	            and collections came to; with bounds alone, to the hull
 //
 // The ratio of totals counts a window by its visits: a mean of the windows' ratios would count a
 // quiet one for as much as a burst. The self-check's deviation is a margin since the replay misses
@@ -112,8 +112,6 @@ func (w *window) doubt(point string) Withheld {
 		return WithheldSlower
 	case w.unruled > maxUnruled:
 		return WithheldConditions
-	case w.batched[point]:
-		return WithheldBatches
 	case w.chosen || w.refused[point] || w.balanced[point] > doubt.MaxUndecided:
 		return WithheldOffers
 	case w.paused[point].Part > doubt.MaxUndecided:
@@ -247,7 +245,7 @@ func (a *Answer) bound(t *total, by float64) {
 	if rousing := model.RouseError * t.roused; rousing < 0 {
 		a.Hi -= rousing
 	}
-	// Stampedes add to either side. Variations and alternatives are answers of their own, and have
+	// Collections add to either side. Variations and alternatives are answers of their own, and have
 	// the same margin; a window without one has no part in their mean.
 	a.Lo, a.Hi = a.Lo-t.less, a.Hi+t.more
 	if len(t.soon) > 0 {
@@ -412,10 +410,6 @@ func (t *total) add(w *window, c *doubt.Check, x *sample, q question, changed []
 	t.later += x.later * visits
 	t.clock += float64(w.clock) * visits
 	t.roused += x.roused * visits
-	for i := range w.stampedes {
-		l, m := bounds(&w.stampedes[i], changed, x.reduction())
-		t.less, t.more = t.less+l*visits, t.more+m*visits
-	}
 	t.less += moreOften(w.timely, x.reduction()) * visits
 	less, more := garbage(w.Collected, x.reduction())
 	t.less, t.more = t.less+less*visits, t.more+more*visits

@@ -41,7 +41,6 @@ var doubts = []trace.Rule[func(doubtable)]{
 	{Name: "chosen_by_load", Doc: "goroutines choose what they do by how much of it is under way", Find: func(x doubtable) { x.w.chosen = doubt.ChosenByLoad(x.p) }},
 	{Name: "timers_of_unknown_origin", Doc: "goroutines wait for what timers call that others have set", Find: func(x doubtable) { x.w.uncalled = cond.ByPoint(x.p, x.p.UncalledFor) }},
 	{Name: "pauses", Doc: "requests are longer by pauses", Find: func(x doubtable) { x.w.paused = doubt.Pauses(x.p) }},
-	{Name: "batch_sizes", Doc: "time decides how large batches are", Find: func(x doubtable) { x.w.batched = doubt.Batched(x.p) }},
 }
 
 // Rules that stand alone, steps of analyze and vary.
@@ -49,7 +48,6 @@ const (
 	ruleHidden      = "hidden_operations"
 	ruleClients     = "clients"
 	ruleOccasional  = "occasional_work"
-	ruleStampedes   = "stampedes"
 	ruleBatchCost   = "batch_cost"
 	ruleUndisturbed = "undisturbed"
 	ruleWakeup      = "wakeup_latency"
@@ -63,7 +61,6 @@ func Rules() []trace.RuleName {
 		{Name: ruleHidden, Doc: "operations that the trace does not show are those of other rounds"},
 		{Name: ruleClients, Doc: "clients of another process share connections"},
 		{Name: ruleOccasional, Doc: "work that only some rounds have is done per visit or per time"},
-		{Name: ruleStampedes, Doc: "several goroutines do what one would have done"},
 		{Name: ruleBatchCost, Doc: "larger batches take longer, or not"},
 		{Name: ruleUndisturbed, Doc: "other programs leave the processors alone"},
 		{Name: ruleWakeup, Doc: "processors that are woken come back sooner or later"},

@@ -124,15 +124,10 @@ type window struct {
 	// paused is, by progress point, how much longer requests are since some of them have pauses
 	// (back-off, polling, deadlines).
 	paused map[string]doubt.Delay
-	// batched has the progress points of goroutines that wait for batches whose size is decided by
-	// time.
-	batched map[string]bool
 	// buckets are of tokens, nil for none.
 	buckets *doubt.Buckets
 	// timely is which part of the rounds' time work takes that is or may be done per time.
 	timely float64
-	// stampedes are work that goroutines begin since others are at it.
-	stampedes []doubt.Stampede
 }
 
 // A question is a cell of the table of answers: an ask, and where its effect is looked at.
@@ -281,11 +276,7 @@ func (w *window) doubtful(p *model.Program) (work []doubt.Occasional) {
 	if !p.Rec.Uses(ruleOccasional) {
 		return nil
 	}
-	work = doubt.FindOccasional(p)
-	if p.Rec.Uses(ruleStampedes) {
-		w.stampedes = doubt.Stampedes(p, work)
-	}
-	return work
+	return doubt.FindOccasional(p)
 }
 
 // known reports whether the recording has what goroutines waited for, but for a small part of the

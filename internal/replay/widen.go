@@ -60,27 +60,6 @@ func (w *window) leaves(p *model.Program, c sim.Change, base, o *sim.Outcome, d 
 	return w.Starved * max(0, min(float64(base.Ran-o.Ran), taken-idle)) / taken
 }
 
-// bounds returns by how much the reduction may be less, and more, where several goroutines do the
-// same occasional work since others are at it (cache stampede, thundering herd). The replay has as
-// many of them as the recording. Work in s.Region that is faster has fewer come in while it is
-// under way, and slower work has more, for longer each; faster requests have more.
-// TestStampedesWiden has numbers.
-func bounds(s *doubt.Stampede, changed []Speedup, reduction float64) (less, more float64) {
-	for _, f := range changed {
-		switch {
-		case f.Region != s.Region:
-		case f.By > 0: // at best as many less as the work is shorter
-			more = s.Part * f.By
-		case f.By < 0: // as many more as it is longer, each for as long
-			less = s.Part * -f.By * (1 - f.By)
-		}
-	}
-	if reduction > 0 { // as many more come as there are more requests, and at most as many as take all that is gained
-		less = max(less, min(reduction, s.Part*reduction/(1-reduction)))
-	}
-	return less, more
-}
-
 // moreOften returns by how much the reduction may be less where requests become slower, and share
 // of their time is work per time. A goroutine does it where it did it in the recording, once for so
 // many requests, and not more often, as it would. Of rounds of 100 ms and loads of 40 ms a load is

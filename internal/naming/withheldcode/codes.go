@@ -31,7 +31,6 @@ const (
 	Starved      = "starved"         // goroutines had no processor for more than a tenth of the time
 	Choices      = "choices"         // select statements and deadlines decide, without example in the recordings
 	Pauses       = "pauses"          // requests are longer by pauses that time decides
-	Batches      = "batches"         // goroutines wait for batches whose size time decides
 	Offers       = "offers"          // offers or requests are refused, by what others do meanwhile
 	Conditions   = "conditions"      // condition variables, of which recordings do not show enough
 	Bounds       = "no_bounds"       // the bounds of the effect are not among the metrics

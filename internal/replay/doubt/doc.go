@@ -9,8 +9,8 @@
 //   - Another program that meets the recording as well, an [Alternative]. The interval of an answer
 //     spans what all of them bring: [Confine], [OfClients], [BothWays], [FindBuckets].
 //   - A part of the time. It widens the interval, or leaves bounds alone where it is above a limit:
-//     [Pauses], [Balanced], [Stampedes].
-//   - A mark on a progress point. It leaves bounds alone: [Batched], [Refused].
+//     [Pauses], [Balanced].
+//   - A mark on a progress point. It leaves bounds alone: [Refused].
 //
 // A false doubt costs width: the interval is wider than need be. A doubt that is missed costs
 // truth: the interval is too narrow. [OfClients] and [BothWays] can cost more, since they may put

@@ -16,7 +16,7 @@ import (
 
 // LeastUnclear is which part of the rounds' time work must take, to be bounded where it is not
 // known what it is done by. Below, an answer is off by less than that whatever it is done by.
-// Pauses and stampedes have the same limit.
+// Pauses have the same limit.
 const LeastUnclear = 0.03
 
 // perTime returns the work that is done per time, or may be. Sure means that this is known of all

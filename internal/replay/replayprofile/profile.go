@@ -169,7 +169,6 @@ var codes = map[replay.Withheld]profile.WithheldCode{
 	replay.WithheldStarved:    withheldcode.Starved,
 	replay.WithheldChoices:    withheldcode.Choices,
 	replay.WithheldPauses:     withheldcode.Pauses,
-	replay.WithheldBatches:    withheldcode.Batches,
 	replay.WithheldOffers:     withheldcode.Offers,
 	replay.WithheldConditions: withheldcode.Conditions,
 }

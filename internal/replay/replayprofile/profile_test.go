@@ -24,7 +24,7 @@ func TestAdd(t *testing.T) {
 		{Region: pay, Speedup: 0.25, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldWindows, Windows: 1},
 		{Region: pay, Speedup: 0.5, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldDeviation, Windows: 4, Missed: 3, Deviation: 0.7},
 		{Region: pay, Speedup: 0.75, Point: "report", Metric: replay.Throughput, Withheld: replay.WithheldVisits},
-		{Region: pay, Speedup: 0.95, Point: "report", Metric: replay.Throughput, Base: 2e6, Reduction: 0.2, Lo: 0, Hi: 0.95, Bounded: true, Samples: []float64{0.2, 0.2}, Doubt: replay.WithheldBatches},
+		{Region: pay, Speedup: 0.95, Point: "report", Metric: replay.Throughput, Base: 2e6, Reduction: 0.2, Lo: 0, Hi: 0.95, Bounded: true, Samples: []float64{0.2, 0.2}, Doubt: replay.WithheldPauses},
 	}}
 	var p profile.Profile
 	Add(&p, &result)
@@ -41,7 +41,7 @@ func TestAdd(t *testing.T) {
 			{Speedup: 0.25, Withheld: profile.Withheld{Code: withheldcode.Windows, Count: 1, Need: 2}},
 			{Speedup: 0.5, Withheld: profile.Withheld{Code: withheldcode.Deviation, Count: 3, Of: 4, Part: 0.7}},
 			{Speedup: 0.75, Withheld: profile.Withheld{Code: withheldcode.Visits}},
-			{Speedup: 0.95, Reduction: 0.2, Hi: 0.95, Bounded: true, ThroughputGain: 0.25, Samples: 2, Reductions: []float64{0.2, 0.2}, Warnings: []string{"wider, since goroutines wait for batches, whose size is decided by time"}},
+			{Speedup: 0.95, Reduction: 0.2, Hi: 0.95, Bounded: true, ThroughputGain: 0.25, Samples: 2, Reductions: []float64{0.2, 0.2}, Warnings: []string{"wider, since some requests are longer by pauses, and whether there would be one is decided by time"}},
 		}},
 	}
 	if diff := cmp.Diff(want, p.Curves, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
