@@ -98,11 +98,6 @@ func gatherings(b *model.Builder, all []model.Handover, edits Edits) {
 			continue
 		}
 		call(b, calls, &x, edits)
-		for site, n := range answers {
-			if n == waits[site] {
-				p.ByRule = append(p.ByRule, site)
-			}
-		}
 	}
 	noteUncalled(p, all, unknown)
 }

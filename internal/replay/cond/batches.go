@@ -30,9 +30,7 @@ import (
 //
 // When it is wrong: a batcher that waits for more to come (batch by size or timer), serves only
 // some kinds of requests at a time, or shares its queue with another one, does not fit. Its batches
-// stay as recorded; package doubt makes answers bounds where their sizes differ (Batched). A
-// batcher whose work depends on more than the size is in Program.Uneven, which has it doubted
-// sooner.
+// stay as recorded, and answers are bounded as of any kept order.
 //
 // TestBatches holds it for rounds with and without a limit, for idle batchers and for known channel
 // operations, against a program that is simulated with the true rule; so do workloads committed and
@@ -82,9 +80,8 @@ func Batches(b *model.Builder) {
 	edits.Apply(b.P)
 }
 
-// findBatchers returns the goroutines whose rounds follow the rule. It notes their sites in ByRule,
-// and in Uneven sites of batchers that fit but for how long they take. All is as answerings returns
-// it.
+// findBatchers returns the goroutines whose rounds follow the rule. All is as answerings
+// returns it.
 func findBatchers(p *model.Program, all []model.Handover) []*batcher {
 	of := UsedAt(p)
 	type end struct{ site, list int32 }
@@ -113,15 +110,10 @@ func findBatchers(p *model.Program, all []model.Handover) []*batcher {
 		if len(group) < hidden.LeastHandovers || len(x.waits) < 2 || x.waits[x.list] || others > 0 {
 			continue
 		}
-		if !x.read(p, answers) || !x.takes(p) || !x.follows() {
-			continue
-		}
-		if !grow(&x.Growing, p, x.tasks(p)) {
-			p.Uneven = append(p.Uneven, site)
+		if !x.read(p, answers) || !x.takes(p) || !x.follows() || !grow(&x.Growing, p, x.tasks(p)) {
 			continue
 		}
 		found = append(found, x)
-		p.ByRule = append(p.ByRule, site)
 	}
 	return found
 }

@@ -8,24 +8,6 @@ import (
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
-// Helped returns, by token, whether a goroutine waits for it that has no spans and visits no
-// progress points: a logger, for example, or a connection's writer. To let such a goroutine go on
-// is no part of what requests wait for. It takes one pass over all ops.
-func Helped(p *model.Program) []bool {
-	helps := make([]bool, p.Tokens)
-	for i := range p.Lists {
-		if l := &p.Lists[i]; l.Has(model.OpOpen) || l.Has(model.OpVisit) {
-			continue
-		}
-		for k := range p.Lists[i].Ops {
-			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpWait {
-				helps[o.Arg] = true
-			}
-		}
-	}
-	return helps
-}
-
 // Condition variables. A recording has which goroutine waited for a sync.Cond and which one
 // signalled, but not the condition, the ok of
 //
@@ -92,8 +74,6 @@ type signaling struct {
 // both are in order of time.
 type condition struct {
 	p        *model.Program
-	dead     []bool // tokens
-	helps    []bool // tokens, see Helped
 	object   int32
 	lock     int32      // its L
 	passes   []*section // that have waited, or have come from where others have that waited
@@ -109,12 +89,7 @@ func Conditions(b *model.Builder) {
 	// Rules only note what changes: the sections hold indices of the lists as they were read.
 	edits := Edits{}
 	found := findConditions(b.P)
-	var helps []bool
-	if len(found) > 0 {
-		helps = Helped(b.P)
-	}
 	for _, c := range found {
-		c.dead, c.helps = b.Dead, helps
 		// Left in others are variables with the same lock for which hardly any goroutine has
 		// waited: the other side of a queue, see countBack.
 		for _, other := range found { // which has a rule of its own

@@ -13,7 +13,6 @@
 //	conditions.go    sync.Cond: sections of its lock, and what an inference changes in a list
 //	rules.go         a count, the latest news, a barrier; the tests of a fit
 //	tickets.go       a sequence: goroutines go on in the order of numbers
-//	cache_refill.go  a store: one goroutine loads what all use
 //	batches.go       group commit: one goroutine takes whatever has come, and answers all
 //	batch_cost.go    how long a batch takes, by its size
 //	afterfunc.go     time.AfterFunc: the first request sets the timer for all

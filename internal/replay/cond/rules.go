@@ -26,7 +26,6 @@ var rules = []trace.Rule[func(*condition) replacement]{
 	{Name: "cond_latest", Doc: "goroutines wait for what came last", Find: latest},
 	{Name: "cond_barrier", Doc: "goroutines wait until all have come", Find: meets},
 	{Name: "cond_tickets", Doc: "goroutines go on in the order of tickets", Find: sequence},
-	{Name: "cond_refill", Doc: "goroutines wait for what one of them loads", Find: refills},
 }
 
 // Rules of waits for several others.
@@ -406,7 +405,7 @@ func meets(c *condition) replacement {
 
 // doneForAll recognizes what is done once for all (single flight): others wait while one does it,
 // from when it had the lock before until it signals. Which one does it, and when it has to be done
-// again, stays as it was, unless refills finds that.
+// again, stays as it was.
 //
 //	loader   |lock: not there|==== loads ====|lock: signals|
 //	others            |~~~~~~~~~~ wait ~~~~~~~~~~|           as long as one loads

@@ -55,18 +55,6 @@ func TestFirstRoundOfBatches(t *testing.T) {
 	}
 }
 
-// TestLoadsOfTwoStores has a goroutine look into a second store while it loads the first.
-func TestLoadsOfTwoStores(t *testing.T) {
-	p := &model.Program{
-		Objects: []model.ObjectInfo{{Kind: model.ObjectStore}, {Kind: model.ObjectStore}},
-		Lists:   []model.List{{Ops: []model.Op{{Kind: model.OpUse, Arg: 0}, {Kind: model.OpUse, Arg: 1}, {Kind: model.OpFill, Arg: 0}}}},
-	}
-	SettleStores(p)
-	if diff := cmp.Diff([]model.Filling{{List: 0, Use: 0, Fill: 2}}, p.Fillings); diff != "" {
-		t.Errorf("loads (-want +got):\n%s", diff)
-	}
-}
-
 // TestOtherLocksStay has a goroutine take a lock within another one, give that back, and wait for a
 // condition variable of the inner one.
 func TestOtherLocksStay(t *testing.T) {

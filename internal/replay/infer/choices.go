@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -303,7 +302,7 @@ func settleChoices(p *model.Program) {
 // settleStatements finds the limits of statements, and drops the examples that the replay cannot
 // follow: blind ones, and choices outside of what the list does again and again.
 func settleStatements(p *model.Program) {
-	helps := cond.Helped(p)
+	helps := helped(p)
 	for i := range p.Statements {
 		limits(p, int32(i), helps)
 		for k, all := range p.Statements[i].Like {
@@ -406,4 +405,22 @@ func limits(p *model.Program, i int32, helps []bool) {
 			c.Untimed = it + model.Near
 		}
 	}
+}
+
+// helped returns, by token, whether a goroutine waits for it that has no spans and visits no
+// progress points: a logger, for example, or a connection's writer. To let such a goroutine go on
+// is no part of what requests wait for. It takes one pass over all ops.
+func helped(p *model.Program) []bool {
+	helps := make([]bool, p.Tokens)
+	for i := range p.Lists {
+		if l := &p.Lists[i]; l.Has(model.OpOpen) || l.Has(model.OpVisit) {
+			continue
+		}
+		for k := range p.Lists[i].Ops {
+			if o := &p.Lists[i].Ops[k]; o.Kind == model.OpWait {
+				helps[o.Arg] = true
+			}
+		}
+	}
+	return helps
 }

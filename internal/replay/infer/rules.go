@@ -77,7 +77,6 @@ var (
 		{Find: closeLists},
 		{Name: "channel_lifetime", Doc: "channels of one request begin anew with it", Find: findLeft},
 		{Find: settleChoices},
-		{Find: cond.SettleStores},
 		{Find: func(p *model.Program) { p.Patience = longestGap(p) }},
 		{Name: "functions", Doc: "functions have the part of the time that samples have", Find: attribute},
 		{Find: runErrands},

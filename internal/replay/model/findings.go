@@ -52,14 +52,8 @@ const (
 	// for them. A larger one takes work on single requests for the answers of a batch; a smaller
 	// one cuts a batch in two where the machine is slow.
 	AtOnce = int64(100 * time.Microsecond)
-	// Batch is how many goroutines are one: two may come together by chance, as where a producer
-	// finds two consumers asleep. LeastBatches is which part of the times that a goroutine lets
-	// others go on must be batches.
-	Batch        = 3
+	// LeastBatches is which part of the times that a goroutine lets others go on must be batches.
 	LeastBatches = 0.1
-	// Often is which part of the batches must have the same size, for that size to be a limit.
-	// Where there is a limit, the size at it is one that comes again and again.
-	Often = 0.05
 )
 
 // A Growth is how long something takes in a round, ns: so long, and so long for each request of the
@@ -104,10 +98,6 @@ func (p *Program) GrowsAs(set, before uint16) {
 // A Growing holds how tasks get longer with their sizes, and the least and the most that may be;
 // nil for not, and where that is known.
 type Growing struct{ Growths, Least, Most *Growths }
-
-// A Filling is a load in the list that did it: from the op that finds a store empty to the op with
-// which it is full. Any other goroutine that finds it empty in a replay does what is in between.
-type Filling struct{ List, Use, Fill int32 } // ops, or instructions
 
 // NoAnswer is for how long a client waits after an answer that was given before the window: its
 // next request is not one of the replay's, see OpServe.

@@ -126,8 +126,6 @@ const (
 	OpTake    // take those who wait for that
 	OpAnswer  // let the goroutines that were taken go on
 	OpOffer   // gives an element if there is room, as in a select with a default that found none
-	OpUse     // use what is in a store, or load it, see cache_refill.go
-	OpFill    // the store is loaded
 	// OpServe is where an answer is there: its client comes again after d, to any goroutine that
 	// waits here. It waits for one of them.
 	OpServe

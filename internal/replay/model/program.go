@@ -32,14 +32,13 @@ const (
 	ObjectPace     // a rate limiter
 	ObjectSequence // goroutines go on in the order of tickets
 	ObjectBatch    // a goroutine takes whatever has come, and answers all
-	ObjectStore    // a cached value, which one goroutine loads for all
 )
 
 // An ObjectInfo is a lock, a channel or the like, and its state when the window begins.
 type ObjectInfo struct {
 	Kind     ObjectKind
-	Capacity int32 // elements of a channel, goroutines of a barrier or a batch, uses of a store
-	Held     bool  // of a lock, but for reading; of a store that a goroutine loads
+	Capacity int32 // elements of a channel, goroutines of a barrier or a batch
+	Held     bool  // of a lock, but for reading
 	Readers  int32 // that hold it
 	Count    int32 // of a wait group, or elements, or goroutines at a barrier
 	Owed     int32 // elements that are taken out of it at first, where it is asked about with fewer
@@ -57,10 +56,7 @@ type ObjectInfo struct {
 	// 0 as many leave as they come back for an element.
 	Staff, Server int32
 	Tickets       []int32 // of a sequence, in order: the tickets that are taken at first
-	// Lasts is for how long what is in a store is good, ns, 0 where uses are counted (time to live,
-	// or number of uses), and since is when it was loaded, ns since the window's beginning.
-	Lasts, Since int64
-	Growing      // of batches
+	Growing               // of batches
 }
 
 // A Program is a recording as lists that can be replayed. It is made once for each window, and then
@@ -98,18 +94,13 @@ type Program struct {
 	// Preferences are those among channels that one select statement receives from.
 	Preferences map[Preference]bool
 	// Asks are by segment: the channel for the answer to its element, from 1; nil if there is none.
-	Asks []int32
-	// ByRule is where batches are waited for that are decided anew, and uneven where it is batches
-	// of which it is not known how much longer larger ones take.
-	ByRule, Uneven []int32
-	Fillings       []Filling
-	Calls          map[int32]*Calls // by object: what timers call
+	Asks  []int32
+	Calls map[int32]*Calls // by object: what timers call
 	// UncalledFor is by list: how long it waited for what timers call, though it is not known what
 	// set these, ns.
 	UncalledFor map[int32]int64
-	Lent        map[int32][]int32 // by store: the numbers of fillings that any goroutine can do
-	visited     [][]int64         // by progress point, in the recording
-	PointOf     []int32           // by span: the point that its end visits, -1 for none; only read
+	visited     [][]int64 // by progress point, in the recording
+	PointOf     []int32   // by span: the point that its end visits, -1 for none; only read
 	// Latencies from when a goroutine can run until it does, ns: when another processor takes it,
 	// when something outside wakes it, and when a processor goes on with the next one.
 	Cross, Outside, Swap int64

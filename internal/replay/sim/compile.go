@@ -30,8 +30,8 @@ type instruction struct {
 	late    int32 // as of an op, ns or -1
 	segment int32 // as of an op
 	// Ref is, of what is done once, its number; of a send, which element it answers; of OpClose,
-	// the progress point; of OpOut, how late its timer was, ns; of opArrive, its arrival; of OpUse
-	// and OpFill, the number of the load, from 1; of opAgain, its list; of OpTake, the object that
+	// the progress point; of OpOut, how late its timer was, ns; of opArrive, its arrival; of
+	// opAgain, its list; of OpTake, the object that
 	// the batch goes to, and of opEnd and of a receive that serves, the station, 0 for none.
 	ref  int32
 	set  uint16 // of regions, see Program.Sets
@@ -73,10 +73,9 @@ type executable struct {
 	// each of its cases in order, and then for a timer.
 	likeOf   []int32
 	likes    [][]int32
-	spans    []int32         // the numbers of the spans that visit progress points, 0 for others
-	visiting int32           // how many numbers there are, with 0
-	arrivals []arrival       // of opArrive
-	fillings []model.Filling // of stores
+	spans    []int32   // the numbers of the spans that visit progress points, 0 for others
+	visiting int32     // how many numbers there are, with 0
+	arrivals []arrival // of opArrive
 	rows     rows
 	homes    []int32 // by list: its process, nil where there is only one
 	idle     []int32 // by list: its end, where a goroutine that serves takes an element, none without
@@ -143,9 +142,6 @@ func compile(p *model.Program) *executable {
 			c.x.answers[i] = c.of(a)
 		}
 	}
-	for _, f := range c.p.Fillings {
-		c.x.fillings = append(c.x.fillings, model.Filling{List: f.List, Use: c.of(model.Place{List: f.List, Op: f.Use}), Fill: c.of(model.Place{List: f.List, Op: f.Fill})})
-	}
 	c.choices()
 	return c.x
 }
@@ -202,10 +198,6 @@ func (c *compiler) enter() {
 		if a := c.p.Answers[i]; a.List >= 0 {
 			at(a)
 		}
-	}
-	for _, f := range c.p.Fillings {
-		at(model.Place{List: f.List, Op: f.Use})
-		at(model.Place{List: f.List, Op: f.Fill + 1})
 	}
 	for i := range c.p.Choices {
 		x := &c.p.Choices[i]
@@ -380,7 +372,7 @@ func (c *compiler) op(l *model.List, o *model.Op) {
 		x.kind, x.tries, x.head = model.OpSend, true, true
 	case o.Kind == model.OpReceive && o.Head:
 		x.ref = l.Station
-	case o.Kind == model.OpUse, o.Kind == model.OpFill, o.Kind == model.OpTake:
+	case o.Kind == model.OpTake:
 		x.ref = o.Nth
 	case o.Once: // which answers nothing, see reply
 		x.ref = o.Nth

@@ -37,10 +37,6 @@ type object struct {
 	// a sequence, and the runners of a batch.
 	elements queue
 	pace     model.Pace // of a rate limiter
-	// lasts and since are those of a store, and filled is how often others' loads have been done
-	// for it.
-	lasts, since int64
-	filled       int
 }
 
 // begin sets an object to its state when the window begins, with no goroutine that waits, in the
@@ -51,7 +47,7 @@ func (b *object) begin(o *model.ObjectInfo) {
 	b.elements.reset()
 	*b = object{
 		held: o.Held, writer: o.Held && o.Kind == model.ObjectRWMutex, readers: o.Readers, count: o.Count, owed: o.Owed, hires: o.Hires, staff: min(0, o.Staff), unordered: o.Unordered, cap: o.Capacity,
-		queue: b.queue, others: b.others, elements: b.elements, pace: o.Pace, lasts: o.Lasts, since: o.Since,
+		queue: b.queue, others: b.others, elements: b.elements, pace: o.Pace,
 	}
 	b.elements.all = append(append(b.elements.all, o.Elements...), o.Tickets...)
 }

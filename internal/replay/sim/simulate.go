@@ -251,10 +251,6 @@ func (s *Simulation) step(proc int32) {
 			done = s.gather(i, o)
 		case model.OpChoose:
 			done = s.choose(i, proc, o)
-		case model.OpUse:
-			done = s.use(i, o)
-		case model.OpFill:
-			s.fill(i, proc, o)
 		case model.OpVisit, model.OpOpen, model.OpClose, opOver, opAgain, opBegin, opDone:
 			s.note(r, o)
 		case opEnd:

@@ -60,8 +60,6 @@ type runner struct {
 	// that have been made with that element; 0 for none.
 	serving int32
 	request int32
-	borrows bool // it does another one's load, and comes back to home
-	home    int32
 	// Gathers is the gathering of goroutines whose end it waits for, in Simulation.gathered; 0 for
 	// none.
 	gathers int32
