@@ -5,7 +5,7 @@
 // A [Study] takes recordings, a window of some seconds at a time, and sums them up. What is done
 // with one window, in this order:
 //
-//	faithful      study.go        a translation that replays what was recorded (the self-check)
+//	nearest       reading.go      a translation that replays what was recorded (the self-check)
 //	doubtful      rules.go        what the recording leaves open: pauses, batches, refused offers
 //	findLoops     loop.go         whether work comes in an open loop or a closed one
 //	alternatives  bounds.go       other translations that meet the recording as well

@@ -46,6 +46,7 @@ var doubts = []trace.Rule[func(doubtable)]{
 // Rules that stand alone, steps of analyze and vary.
 const (
 	ruleHidden      = "hidden_operations"
+	ruleAllButOne   = "all_but_one"
 	ruleClients     = "clients"
 	ruleOccasional  = "occasional_work"
 	ruleBatchCost   = "batch_cost"
@@ -59,6 +60,7 @@ const (
 func Rules() []trace.RuleName {
 	return slices.Concat(infer.Rules(), hidden.Rules(), trace.Named(doubts), trace.Named(otherWorlds), []trace.RuleName{
 		{Name: ruleHidden, Doc: "operations that the trace does not show are those of other rounds"},
+		{Name: ruleAllButOne, Doc: "a lock or channel with which the replay misses the recording keeps its order"},
 		{Name: ruleClients, Doc: "clients of another process share connections"},
 		{Name: ruleOccasional, Doc: "work that only some rounds have is done per visit or per time"},
 		{Name: ruleBatchCost, Doc: "larger batches take longer, or not"},

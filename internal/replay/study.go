@@ -11,8 +11,6 @@ import (
 
 	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
-	"github.com/otelprof/otelprof/internal/replay/hidden"
-	"github.com/otelprof/otelprof/internal/replay/infer"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -330,80 +328,6 @@ func (s *Study) leave(w *window, p *model.Program, base *sim.Outcome) {
 		}
 	}
 }
-
-// faithful translates a recording so that the replay of nothing changed meets it as well as can be:
-// with shared objects inferred from which goroutine woke which, or without, and if need be without
-// the time in which the program stood still. Plain is the same translation without what is
-// inferred, which may have to be settled; nil where the operations are recorded or completed. Base
-// is the replay of the one that is chosen. What was chosen is noted in w.
-//
-// The first translation that meets the recording within MaxDeviation is taken, from the one that
-// lets most be decided anew to the one that lets least: what keeps more of the recording meets it
-// the more easily, and answers the worse. If none does, the one that comes nearest.
-func faithful(rec *trace.Recording, whole *hidden.Completion, w *window) (chosen, plain *model.Program, base sim.Outcome) {
-	if whole != nil {
-		d := rec.End - rec.Start
-		for _, r := range append([]*trace.Recording{whole.Likely}, whole.Others...) {
-			p := infer.NewProgram(r, true)
-			known, _ := doubt.ShareConnections(p) // where requests come to a pool only then as they did
-			for _, p := range []*model.Program{p, known} {
-				if p == nil {
-					continue
-				}
-				if o := sim.Simulate(p, sim.Change{}, d); doubt.Misses(p, &o, d) <= doubt.MaxDeviation {
-					w.inferred, w.whole = true, true
-					return p, nil, o
-				}
-			}
-		}
-	}
-	// Without the stalls only if need be: they may be part of what the program does.
-	best := math.Inf(1)
-	for _, r := range []func() *trace.Recording{func() *trace.Recording { return rec }, rec.Moving} {
-		r := r()
-		if r == nil {
-			break
-		}
-		var draft *model.Program // where the other translation is mostly asked for, too: a copy takes memory
-		if !rec.Operated() {
-			draft = infer.Translate(r)
-		}
-		for _, inferring := range []bool{true, false} {
-			p := draft
-			switch {
-			case draft == nil:
-				p = infer.Translate(r)
-			case inferring:
-				p = draft.Rewritten()
-			}
-			infer.Settle(p, inferring)
-			if !inferring && orderedIn(p) > mostOrdered { // an order is met in any case
-				continue
-			}
-			o := sim.Simulate(p, sim.Change{}, r.End-r.Start)
-			// One that comes to a stop is taken only for want of any other: its miss is infinite.
-			missed := doubt.Misses(p, &o, r.End-r.Start)
-			if missed < best || chosen == nil {
-				best, chosen, plain, base, w.inferred = missed, p, draft, o, inferring
-				w.stalled = time.Duration((rec.End - rec.Start) - (r.End - r.Start))
-			}
-			if missed <= doubt.MaxDeviation {
-				return chosen, plain, base
-			}
-			p.Compiled, p.Spare = nil, nil // to have less in memory
-			if inferring && !p.Inferred {  // it would be the same without
-				break
-			}
-		}
-	}
-	return chosen, plain, base
-}
-
-// mostOrdered is which part of the window goroutines may wait in an order that is kept since
-// nothing else met the recording. A replay that repeats the order meets any recording, and shows
-// nothing about another order: above this, an inferred program that misses is preferred, whose miss
-// at least shows (TestFaithfulOrder).
-const mostOrdered = 0.1
 
 // sample books the answer of a change at progress point i, in all metrics, from the replays base
 // and o without and with it, of d ns. Bounds are none yet: what was booked for the question before

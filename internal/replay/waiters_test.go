@@ -8,7 +8,6 @@ import (
 
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
-	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -18,8 +17,8 @@ import (
 // analysis has it.
 func answer(r *trace.Recording, t *testing.T, point, region string, by float64) float64 {
 	t.Helper()
-	p, _, base := faithful(r, hidden.Completed(r), &window{})
-	p, base, _ = doubt.OfClients(p, base)
+	of := readingOf(r, &window{})
+	p, base, _ := doubt.OfClients(of.p, of.base)
 	d := p.Rec.End - p.Rec.Start
 	k := slices.IndexFunc(p.Points, func(x model.PointInfo) bool { return x.Name == point })
 	i := slices.IndexFunc(p.Rec.Regions, func(x trace.Region) bool { return x.Name == region })

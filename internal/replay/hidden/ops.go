@@ -31,6 +31,10 @@ type Completion struct {
 	// Several is which part of the window goroutines waited for locks of which it is not known
 	// which one it was, at most 1.
 	Several float64
+
+	of      *trace.Recording
+	found   []*explanation
+	watches []*watch
 }
 
 // The rules by which operations are found.
@@ -64,8 +68,6 @@ func Completed(r *trace.Recording) *Completion {
 	// itself. Of several locks at one place it is not certain which one an operation is on.
 	t := NewTraces(r)
 	var found []*explanation
-	c := &Completion{}
-	unsure := false
 	parts := t.Parts()
 	r.Rests()
 	var watches []*watch
@@ -83,13 +85,23 @@ func Completed(r *trace.Recording) *Completion {
 		}
 		x.order, x.number = nil, nil // to have less in memory
 		found = append(found, x)
-		if x.deal != nil {
-			c.Several += t.waiting(part.Meetings)
-			unsure = unsure || x.deal.Fewest < x.deal.Most
-		}
 	}
+	return completion(r, found, watches)
+}
+
+// completion puts together what was found, nil for nothing. Fewer locks mean more contention, more
+// mean less: the least and the most bound the answer.
+func completion(r *trace.Recording, found []*explanation, watches []*watch) *Completion {
 	if len(found)+len(watches) == 0 {
 		return nil
+	}
+	c := &Completion{of: r, found: found, watches: watches}
+	unsure := false
+	for _, x := range found {
+		if x.deal != nil {
+			c.Several += x.t.waiting(x.meetings)
+			unsure = unsure || x.deal.Fewest < x.deal.Most
+		}
 	}
 	c.Several = min(1, c.Several)
 	told := func(locks func(*Deal) int32) *trace.Recording {
@@ -97,13 +109,24 @@ func Completed(r *trace.Recording) *Completion {
 		x.Told = true
 		return x
 	}
-	// Fewer locks mean more contention, more mean less: the least and the most bound the answer.
 	c.Likely = told(func(d *Deal) int32 { return d.Likely })
 	if unsure {
 		c.Others = []*trace.Recording{told(func(d *Deal) int32 { return d.Fewest }), told(func(d *Deal) int32 { return d.Most })}
 	}
 	return c
 }
+
+// Parts is how many locks and channels the operations were inferred of, 0 once they are dropped.
+func (c *Completion) Parts() int { return len(c.found) }
+
+// Without returns the completion but for part k, from 0, which keeps its recorded waits; nil for
+// nothing left.
+func (c *Completion) Without(k int) *Completion {
+	return completion(c.of, slices.Delete(slices.Clone(c.found), k, k+1), c.watches)
+}
+
+// Drop forgets the parts, which take more memory than the recordings.
+func (c *Completion) Drop() { c.found, c.watches = nil, nil }
 
 // marked returns the recording with the marks of what was found, in place of some events, replaced,
 // ascending. Locks is how many there are, of several; it may be nil where none has a deal. New

@@ -65,7 +65,7 @@ func infer(p *model.Program) {
 		for _, part := range model.Grouped(group, func(i int32) int32 { return goroutines.Find(all[i].Waiter.List) }) {
 			// What matters little is left as it was, even if it looked like one object: it would be
 			// one more order that is decided anew, for no gain.
-			if !detach(p, all, part) && shared(p, all, part) {
+			if !detach(p, all, part) && shared(p, all, part) && !leftOut(p, all, part) {
 				share(p, all, part, false)
 			}
 		}
@@ -101,6 +101,17 @@ func detach(p *model.Program, all []model.Handover, part []int32) bool {
 		wake.Kind, wake.D = model.OpRun, 0
 	}
 	return true
+}
+
+// leftOut notes how long goroutines waited for an object, and reports whether it is the one that is
+// left out, see [trace.Recording.LeftOut]. Its waits keep the recorded order.
+func leftOut(p *model.Program, all []model.Handover, part []int32) bool {
+	var total int64
+	for _, i := range part {
+		total += all[i].At - all[i].From
+	}
+	p.Shared = append(p.Shared, total)
+	return len(p.Shared) == p.Rec.LeftOut
 }
 
 // inferServers finds goroutines that serve any others, have no spans of their own, and wait each
@@ -152,7 +163,7 @@ func inferServers(p *model.Program, all []model.Handover) {
 		for _, i := range part {
 			wakers[left[i].Waker.List] = true
 		}
-		if len(part) >= hidden.LeastHandovers && len(wakers) > 1 {
+		if len(part) >= hidden.LeastHandovers && len(wakers) > 1 && !leftOut(p, left, part) {
 			share(p, left, part, true)
 		}
 	}

@@ -122,6 +122,7 @@ type Program struct {
 	Holds     map[int32]Holdback // by span, see holding
 	HeldSets  map[int32]uint16   // by region
 	Settled   bool               // see settle
+	Shared    []int64            // by inferred object: for how long goroutines waited, ns
 	Ops       int                // all of them
 	// Of the simulator: the executable, and the simulation whose memory the next one takes; nil
 	// until the program is simulated.

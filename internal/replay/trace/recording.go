@@ -78,6 +78,10 @@ type Recording struct {
 	// Endless means that what condition variables count may become any number. It is set for a
 	// variant of the recording whose replay bounds the answer from above.
 	Endless bool
+	// LeftOut is the number of the object that is not inferred from waits, in the order in which
+	// package infer finds them, from 1; 0 for none. It is set where with that object the replay
+	// misses the recording.
+	LeftOut int
 	// Drippers are goroutines that put tokens into a bucket: they end waits as timers do, at times
 	// that a faster program does not change. See token_bucket.go in package doubt.
 	Drippers map[int32]bool

@@ -25,7 +25,8 @@ import (
 // It is wrong where the runtime cannot preempt: a single long call of an assembly function (copying
 // or hashing hundreds of MB), or GODEBUG=asyncpreemptoff=1. So stalls must also be rare, and far
 // longer than what is usual in this program; and package replay takes time away only if the whole
-// recording, simulated with nothing changed, does not come out as it was (faithful in study.go).
+// recording, simulated with nothing changed, does not come out as it was (package replay,
+// reading.go).
 // TestStalls holds both: one pause of 101 ms is found, operations of 100 ms each are not.
 
 const (
