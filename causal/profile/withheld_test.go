@@ -50,7 +50,6 @@ func TestWithheld(t *testing.T) {
 		{Withheld{Code: withheldcode.Slower}, "simulated with a region faster, the program became much slower: it is not known well enough what waits for what"},
 		{Withheld{Code: withheldcode.Starved}, "goroutines had no processor for more than a tenth of the time that they ran: other programs, a quota or the host of the virtual machine took it"},
 		{Withheld{Code: withheldcode.Choices}, "select statements or timeouts would end in ways of which the recordings have no example"},
-		{Withheld{Code: withheldcode.Conditions}, "goroutines wait for condition variables, and the recordings do not tell what for"},
 		{Withheld{Code: withheldcode.Bounds}, "its bounds are not among the metrics"},
 		{Withheld{Code: withheldcode.Other, Text: "the moon is full"}, "the moon is full"},
 		{Withheld{Code: "of a later version", Text: "it is late", Count: 7}, "it is late"},

@@ -178,8 +178,6 @@ func (w Withheld) sentenceOfReplay() string {
 		return "some requests are longer by pauses, and whether there would be one is decided by time"
 	case withheldcode.Offers:
 		return "what others do meanwhile decides which way goroutines go: an offer or a request is refused (select with default, TryLock, a limit), or the least loaded server asked"
-	case withheldcode.Conditions:
-		return "goroutines wait for condition variables, and the recordings do not tell what for"
 	}
 	return ""
 }

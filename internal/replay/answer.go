@@ -83,17 +83,16 @@ type Withheld int
 // reasons behind WithheldDeviation leave bounds alone for a region, see hull, and nothing for a
 // question about another build, since nothing bounds what another structure brings.
 const (
-	WithheldNone       Withheld = iota
-	WithheldWindows             // fewer than FewestWindows were asked
-	WithheldStuck               // most replays came to a state in which nothing could go on
-	WithheldVisits              // too few visits of the progress point
-	WithheldDeviation           // nothing changed missed the recorded period in most windows
-	WithheldStarved             // goroutines had no processor for more than a tenth of the time that they ran
-	WithheldSlower              // with a region faster the replay became much slower
-	WithheldChoices             // select statements end in ways without example, or others have set the timers
-	WithheldPauses              // requests are longer by pauses that time decides
-	WithheldOffers              // requests are refused, or servers chosen, by what others do meanwhile
-	WithheldConditions          // goroutines wait for condition variables, and it is not known what for
+	WithheldNone      Withheld = iota
+	WithheldWindows            // fewer than FewestWindows were asked
+	WithheldStuck              // most replays came to a state in which nothing could go on
+	WithheldVisits             // too few visits of the progress point
+	WithheldDeviation          // nothing changed missed the recorded period in most windows
+	WithheldStarved            // goroutines had no processor for more than a tenth of the time that they ran
+	WithheldSlower             // with a region faster the replay became much slower
+	WithheldChoices            // select statements end in ways without example, or others have set the timers
+	WithheldPauses             // requests are longer by pauses that time decides
+	WithheldOffers             // requests are refused, or servers chosen, by what others do meanwhile
 )
 
 // orderError is how far off an answer may be, in parts of itself, where goroutines wait for each
@@ -110,12 +109,6 @@ const orderError = 0.15
 // can have goroutines meet at a lock (lock convoy: Blasgen, Gray, Mitoma and Price, 1979). TestHarm
 // has both.
 const mostHarm = 0.1
-
-// maxUnruled is which part of the time goroutines may wait for condition variables without a rule
-// for when they have to, summed over goroutines, in parts of the window. Where that is more, an
-// answer may be wrong by anything: what ends these waits in the replay is the recorded signal
-// alone.
-const maxUnruled = 0.1
 
 // Result sums up the windows so far. It changes nothing in the study, and takes time in proportion
 // to windows times questions.

@@ -75,6 +75,11 @@ var otherWorlds = []trace.Rule[func(*otherWorld)]{
 	{Name: "token_bucket", Doc: "tokens of a bucket are spilled, or not", Find: (*otherWorld).spill},
 }
 
+// unruledWorlds are those of all recordings.
+var unruledWorlds = []trace.Rule[func(*otherWorld)]{
+	{Name: "conditions_without_rule", Doc: "goroutines wait for condition variables as long as they did, or not at all", Find: (*otherWorld).unsignal},
+}
+
 // alternatives returns the translations that bound the answers of p, which meet the recording
 // within this part. Where operations are recorded these are the first two, if objects are inferred
 // from other waits: for closes, the network, and what has no marks. It may settle plain, and notes
@@ -91,6 +96,7 @@ func alternatives(rec *trace.Recording, whole *hidden.Completion, p, plain *mode
 		x.plain = infer.Translate(rec)
 		trace.Apply(rec, &x, otherWorlds[:2])
 	}
+	trace.Apply(rec, &x, unruledWorlds)
 	return x.found
 }
 
@@ -216,6 +222,32 @@ func (x *otherWorld) contend() {
 	}
 }
 
+// unsignal has waits for condition variables for which no rule was found last as long as they did,
+// or not at all. What ends them in the replay is the recorded signal alone, though the condition
+// may be met sooner, or not yet. Neither is held against the recording: the truth is between programs
+// with all of these waits, with waits of this length, and with none. TestUnsignaled has a program
+// whose condition fits no rule.
+func (x *otherWorld) unsignal() {
+	for _, most := range []float64{1, 0} {
+		other := x.p.Rewritten()
+		var total int64
+		given := make([]bool, other.Tokens)
+		for _, o := range other.All() {
+			if o.Kind == model.OpWait && o.Reason == model.WaitSignal {
+				total += o.D
+				given[o.Arg] = true
+				o.Kind, o.Set, o.D = model.OpOut, 0, int64(most*float64(o.D))
+			}
+		}
+		d := x.rec.End - x.rec.Start
+		if float64(total) <= hidden.Incidental*float64(d) {
+			return
+		}
+		doubt.Unheard(other, given)
+		x.found = append(x.found, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
+	}
+}
+
 // unlock has goroutines wait for locks and conditions for as long as they did, whichever goroutine
 // held them. In the faster program they would wait for longer, since more of them are there at a
 // time, but where the lock's holder is faster: there the replay of the program itself shows less.
@@ -238,14 +270,15 @@ func unlock(p *model.Program) float64 {
 }
 
 // orderedIn returns which part of the window goroutines spent in waits whose order is kept, all of
-// them together, at most 1: waits for locks, channels and busy loops that no object was found for.
+// them together, at most 1: waits for locks, channels, condition variables and busy loops that no
+// object was found for.
 // It is what a replay takes for granted: met by construction when nothing is changed, and perhaps
 // wrong when something is.
 func orderedIn(p *model.Program) float64 {
 	var total int64
 	answered := answeredIn(p)
 	for _, o := range p.All() {
-		if o.Kind == model.OpWait && !answered[o.Arg] && (o.Reason == trace.WaitMutex || o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect || o.Reason == model.WaitBusy) {
+		if o.Kind == model.OpWait && !answered[o.Arg] && (o.Reason == trace.WaitMutex || o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect || o.Reason == model.WaitBusy || o.Reason == model.WaitSignal) {
 			total += o.D
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/otelprof/otelprof/internal/replay/doubt"
+	"github.com/otelprof/otelprof/internal/replay/infer"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/sim"
 	"github.com/otelprof/otelprof/internal/replay/trace"
@@ -79,6 +80,31 @@ func TestBounds(t *testing.T) {
 	}
 	if !found {
 		t.Error("no answer")
+	}
+}
+
+// TestUnsignaled has the client wait for a condition that fits no rule: of its 6 ms it waits 2. With
+// waits of that length 1.5 ms less are a quarter, and without them they are 1.5 of 4 ms.
+func TestUnsignaled(t *testing.T) {
+	p := infer.NewProgram(refreshed(t), false)
+	for _, o := range p.All() {
+		if o.Kind == model.OpWait {
+			o.Reason = model.WaitSignal
+		}
+	}
+	x := otherWorld{rec: p.Rec, p: p, w: &window{}}
+	x.unsignal()
+	if len(x.found) != 2 {
+		t.Fatalf("%d programs, want 2", len(x.found))
+	}
+	outside := int32(slices.IndexFunc(p.Rec.Regions, func(r trace.Region) bool { return r.Name == "outside" }))
+	d := p.Rec.End - p.Rec.Start
+	for i, want := range []float64{0.25, 0.375} {
+		other := &x.found[i]
+		o := sim.Simulate(other.P, sim.Change{Factors: map[int32]float64{outside: 0.5}}, d)
+		if got := 1 - doubt.Period(o.Visits[0], d)/doubt.Period(other.Base.Visits[0], d); math.Abs(got-want) > 0.01 {
+			t.Errorf("program %d: %.3f less time between visits, want %.3f", i, got, want)
+		}
 	}
 }
 

@@ -110,8 +110,6 @@ func (w *window) doubt(point string) Withheld {
 	switch {
 	case w.harm[point] > mostHarm && !w.known(): // what is waited for in the replay is not what was
 		return WithheldSlower
-	case w.unruled > maxUnruled:
-		return WithheldConditions
 	case w.chosen || w.refused[point] || w.balanced[point] > doubt.MaxUndecided:
 		return WithheldOffers
 	case w.paused[point].Part > doubt.MaxUndecided:

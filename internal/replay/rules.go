@@ -31,7 +31,6 @@ type doubtable struct {
 // recording cannot show, since the faster program comes to other states (Goldschmidt and Hennessy,
 // The accuracy of trace-driven simulations of multiprocessors, SIGMETRICS 1993).
 var doubts = []trace.Rule[func(doubtable)]{
-	{Name: "conditions_without_rule", Doc: "no rule fits waits for condition variables", Find: func(x doubtable) { x.w.unruled = cond.Unruled(x.p) }},
 	{Name: "offers", Doc: "offers are refused by what others do meanwhile", Find: func(x doubtable) {
 		if x.w.stock {
 			x.w.refused = doubt.Refused(x.p)
@@ -58,7 +57,7 @@ const (
 // Rules returns the names of all rules, of this package and the ones below it: first the rules of
 // translation, then the doubts, the alternatives, and the steps above.
 func Rules() []trace.RuleName {
-	return slices.Concat(infer.Rules(), hidden.Rules(), trace.Named(doubts), trace.Named(otherWorlds), []trace.RuleName{
+	return slices.Concat(infer.Rules(), hidden.Rules(), trace.Named(doubts), trace.Named(otherWorlds), trace.Named(unruledWorlds), []trace.RuleName{
 		{Name: ruleHidden, Doc: "operations that the trace does not show are those of other rounds"},
 		{Name: ruleAllButOne, Doc: "a lock or channel with which the replay misses the recording keeps its order"},
 		{Name: ruleClients, Doc: "clients of another process share connections"},

@@ -107,9 +107,6 @@ type window struct {
 	// unhurried are replays of nothing changed in which processors that are woken up come back
 	// sooner, and later; nil until one matters. See rouse.
 	unhurried []sim.Outcome
-	// unruled is which part of the time they waited for condition variables without a rule for when
-	// they have to.
-	unruled float64
 	// uncalled is, by progress point, which part of the time goroutines waited for what timers call
 	// that others have set.
 	uncalled map[string]float64

@@ -32,7 +32,6 @@ const (
 	Choices      = "choices"         // select statements and deadlines decide, without example in the recordings
 	Pauses       = "pauses"          // requests are longer by pauses that time decides
 	Offers       = "offers"          // offers or requests are refused, by what others do meanwhile
-	Conditions   = "conditions"      // condition variables, of which recordings do not show enough
 	Bounds       = "no_bounds"       // the bounds of the effect are not among the metrics
 	Other        = "other"           // Text has it: a reason that has no code, or had none when it was saved
 )

@@ -34,14 +34,13 @@ import (
 // condition: the rules count signals, whether or not they end a wait.
 //
 // When it is wrong: conditions that time or atomic variables change fit no rule. Their waits stay
-// in the recorded order (keepOrder), and Unruled has that doubted. Variables whose lock is a
-// sync.RWMutex are not looked at, nor are variables with fewer than leastSections waits. A rule
-// that fits by chance lets other goroutines wait than really do; the replay of nothing changed then
-// misses the recording.
+// in the recorded order (keepOrder), and programs without them bound the answer. Variables whose
+// lock is a sync.RWMutex are not looked at, nor are variables with fewer than leastSections waits.
+// A rule that fits by chance lets other goroutines wait than really do; the replay of nothing
+// changed then misses the recording.
 //
 // TestUnseenConditions and TestUnseenConditionsLimit hold a queue in a stock trace. The workloads
-// of integration/accuracy have one program for each rule: bounded, pubsub, barrier, Fasta,
-// singleflight.
+// of integration/accuracy have one program for each rule: bounded, pubsub, barrier, Fasta.
 
 // A section is what a goroutine does with the lock of a condition variable, from Lock to Unlock (a
 // critical section). If it waits in between it is one section: the part before the wait, in which
@@ -119,7 +118,7 @@ func Conditions(b *model.Builder) {
 }
 
 // keepOrder leaves the waits for a condition variable as they were, with a reason that shows how
-// much that is worth. WaitSignal counts as unknown (Unruled). WaitBusy does not: what is done once
+// much that is worth. WaitSignal counts as unknown. WaitBusy does not: what is done once
 // for all is the work of one goroutine, whichever that is, and in a stock trace (Rec.Told) the
 // order of such waits is bounded with that of all others.
 func keepOrder(b *model.Builder, c *condition) {

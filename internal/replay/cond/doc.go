@@ -7,8 +7,8 @@
 // Each rule is a hypothesis: for every recorded moment it predicts whether a goroutine has to wait.
 // It is taken where it agrees with the recording in 95 % of the cases (model.Agreeing and
 // hidden.Fairness), and puts an object of package sim in place of the waits. Otherwise the recorded
-// order stays, and a doubt reports for how long goroutines waited in it ([Unruled],
-// UncalledFor and Uneven of model.Program), so that the answer becomes a bound.
+// order stays, and what it takes for granted bounds the answer: other programs without those waits
+// (unsignal in package replay), or a doubt (UncalledFor of model.Program).
 //
 //	conditions.go    sync.Cond: sections of its lock, and what an inference changes in a list
 //	rules.go         a count, the latest news, a barrier; the tests of a fit

@@ -440,16 +440,3 @@ func doneForAll(c *condition) bool {
 	}
 	return f.good()
 }
-
-// Unruled returns which part of the window goroutines spent in waits for condition variables
-// without a rule, summed over goroutines, at most 1. Above a tenth, answers are bounds alone
-// (package replay, conditions_without_rule).
-func Unruled(p *model.Program) float64 {
-	var total int64
-	for _, o := range p.All() {
-		if o.Kind == model.OpWait && o.Reason == model.WaitSignal {
-			total += o.D
-		}
-	}
-	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
-}

@@ -161,16 +161,15 @@ func effectOf(a replay.Answer) profile.Effect {
 
 // codes are those of a study's reasons, as users see them: docs/causal.md explains each.
 var codes = map[replay.Withheld]profile.WithheldCode{
-	replay.WithheldWindows:    withheldcode.Windows,
-	replay.WithheldDeviation:  withheldcode.Deviation,
-	replay.WithheldStuck:      withheldcode.Stuck,
-	replay.WithheldVisits:     withheldcode.Visits,
-	replay.WithheldSlower:     withheldcode.Slower,
-	replay.WithheldStarved:    withheldcode.Starved,
-	replay.WithheldChoices:    withheldcode.Choices,
-	replay.WithheldPauses:     withheldcode.Pauses,
-	replay.WithheldOffers:     withheldcode.Offers,
-	replay.WithheldConditions: withheldcode.Conditions,
+	replay.WithheldWindows:   withheldcode.Windows,
+	replay.WithheldDeviation: withheldcode.Deviation,
+	replay.WithheldStuck:     withheldcode.Stuck,
+	replay.WithheldVisits:    withheldcode.Visits,
+	replay.WithheldSlower:    withheldcode.Slower,
+	replay.WithheldStarved:   withheldcode.Starved,
+	replay.WithheldChoices:   withheldcode.Choices,
+	replay.WithheldPauses:    withheldcode.Pauses,
+	replay.WithheldOffers:    withheldcode.Offers,
 }
 
 // reasonOf returns a reason why an answer has no number, or bounds alone, with the parameters that
