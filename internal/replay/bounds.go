@@ -224,9 +224,9 @@ func (x *otherWorld) contend() {
 
 // unsignal has waits for condition variables for which no rule was found last as long as they did,
 // or not at all. What ends them in the replay is the recorded signal alone, though the condition
-// may be met sooner, or not yet. Neither is held against the recording: the truth is between programs
-// with all of these waits, with waits of this length, and with none. TestUnsignaled has a program
-// whose condition fits no rule.
+// may be met sooner, or not yet. Neither is held against the recording: the truth is between
+// programs with all of these waits, with waits of this length, and with none. TestUnsignaled has a
+// program whose condition fits no rule.
 func (x *otherWorld) unsignal() {
 	for _, most := range []float64{1, 0} {
 		other := x.p.Rewritten()
