@@ -243,7 +243,7 @@ func (a *Answer) bound(t *total, by float64) {
 	if rousing := model.RouseError * t.roused; rousing < 0 {
 		a.Hi -= rousing
 	}
-	// Collections add to either side. Variations and alternatives are answers of their own, and have
+	// Collections add to either side. Variations and alternatives are answers of their own, and
 	// the same margin; a window without one has no part in their mean.
 	a.Lo, a.Hi = a.Lo-t.less, a.Hi+t.more
 	if len(t.soon) > 0 {
