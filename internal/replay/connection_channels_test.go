@@ -103,6 +103,53 @@ func TestPair(t *testing.T) {
 	}
 }
 
+// TestSinglesAreNoPool has two clients without spans that wait at one place for two answers each
+// time, of a goroutine each, by channels of one element: whose element it is is known, and they are
+// no servers that take elements of each other.
+func TestSinglesAreNoPool(t *testing.T) {
+	const clients, writer, reader = 2, 3, 4
+	b := trace.NewRecorder(0, 2)
+	for _, f := range []string{"main.call", "main.answer", "main.think"} {
+		b.R.Sites = append(b.R.Sites, trace.Site{Frames: []trace.Frame{{Func: f}}})
+	}
+	waits := func(at, g int64, site, reason int32) {
+		b.Add(trace.Event{Kind: trace.EvWait, At: at, G: b.Goroutine(g), By: trace.NoWaker, Site: site, Arg: reason})
+	}
+	for c := range int64(clients) {
+		b.Waiting(0, c+1)
+	}
+	b.Waiting(0, writer)
+	b.Waiting(0, reader)
+	channel := uint64(1000)
+	for turn := range int64(clients * 60) {
+		client, at := turn%clients+1, 3*ms*turn+1
+		b.Ready(at, client, -1)
+		b.Start(at+1, client, 0)
+		for i, by := range []int64{writer, reader} {
+			then := at + int64(i+1)*ms
+			b.Operate(then-ms+2, client, 'R', channel, 0)
+			waits(then-ms+3, client, 1, trace.WaitReceive)
+			b.Ready(then, by, -1)
+			b.Start(then, by, 1)
+			b.Operate(then, by, 's', channel, 0)
+			b.Ready(then, client, by)
+			b.Start(then+1, client, 0)
+			waits(then+1, by, 2, trace.WaitTimer)
+			b.Operate(then+2, client, 'r', channel, 0)
+			channel++
+		}
+		b.Visit(at+2*ms+3, client, "done")
+		waits(at+2*ms+4, client, 3, trace.WaitTimer)
+	}
+	p := infer.NewProgram(recorded(t, b, 3*ms*clients*60+2), true)
+	if p.Inferred || len(p.Shared) > 0 {
+		t.Errorf("inferred: %t, %d objects, want none", p.Inferred, len(p.Shared))
+	}
+	if base, _ := Predict(p.Rec, "done"); base < 2.95*ms || base > 3.05*ms {
+		t.Errorf("replayed with %v ns between visits, want 3 ms", base)
+	}
+}
+
 // TestSetAside takes locks out of the lists that hardly anything is done under.
 func TestSetAside(t *testing.T) {
 	b := trace.NewRecorder(0, 1)

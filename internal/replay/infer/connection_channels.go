@@ -23,7 +23,8 @@ import (
 // Channels that decide nothing are:
 //
 //   - a channel of one element, such as the one for an answer (resc of persistConn.roundTrip in
-//     net/http/transport.go) or for the end of a goroutine: there is no order to be decided;
+//     net/http/transport.go) or for the end of a goroutine: there is no order to be decided, and
+//     whose element it is is known (Program.Singles), so that no object is inferred of such waits;
 //   - a channel to or from a goroutine that reads or writes one connection (writech, reqch), as
 //     long as no sender waited for room: one sender at a time, and the connection keeps the order;
 //   - a channel without room on which one goroutine answers, each time just behind a request of the
@@ -72,7 +73,10 @@ func pair(p *model.Program) {
 		case p.Objects[i].Capacity == 0 && len(x.sends) > 1 && repliesTo(p, x, from):
 			detached(p, x, 0)
 		case x.full && p.Objects[i].Capacity == 0: // the sender waits for the receiver, too
-		case len(x.sends) == 1 && len(x.receives) == 1 && p.Objects[i].Count == 0, !x.full && carries[listOf(x.receives)]:
+		case len(x.sends) == 1 && len(x.receives) == 1 && p.Objects[i].Count == 0:
+			p.Singles = append(append(p.Singles, make([]bool, int(p.Tokens)-len(p.Singles))...), true)
+			detached(p, x, 0)
+		case !x.full && carries[listOf(x.receives)]:
 			detached(p, x, int(p.Objects[i].Count))
 		}
 	}

@@ -171,9 +171,10 @@ func inferServers(p *model.Program, all []model.Handover) {
 
 // handovers returns the waits for locks and channels, in the order in which they ended. All lists
 // of a program are read once. Left out are waits without a waker in the recording, waits at an
-// unknown place, and waits of a select statement whose waker neither sent nor received: a close
-// lets all waiters go on (closechan in runtime/chan.go), as a cancelled context does, and hands
-// nothing over. A plain receive that a close ends counts as one that got an element.
+// unknown place, waits for elements that are known to be the waiter's, and waits of a select
+// statement whose waker neither sent nor received: a close lets all waiters go on (closechan in
+// runtime/chan.go), as a cancelled context does, and hands nothing over. A plain receive that a
+// close ends counts as one that got an element.
 func handovers(p *model.Program) []model.Handover {
 	// A token has one wait and one wake-up at most. Its number is the index here.
 	nowhere := model.Place{List: -1, Op: -1}
@@ -181,6 +182,9 @@ func handovers(p *model.Program) []model.Handover {
 	for at, o := range p.All() {
 		switch o.Kind {
 		case model.OpWait:
+			if int(o.Arg) < len(p.Singles) && p.Singles[o.Arg] {
+				continue
+			}
 			h := &all[o.Arg]
 			h.Waiter, h.From, h.At = at, o.At-o.D, o.At
 			h.Taken = o.Reason == trace.WaitSend

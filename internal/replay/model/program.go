@@ -123,6 +123,7 @@ type Program struct {
 	HeldSets  map[int32]uint16   // by region
 	Settled   bool               // see settle
 	Shared    []int64            // by inferred object: for how long goroutines waited, ns
+	Singles   []bool             // by token: it stands for a channel of one element; may be shorter
 	Ops       int                // all of them
 	// Of the simulator: the executable, and the simulation whose memory the next one takes; nil
 	// until the program is simulated.
