@@ -73,7 +73,7 @@ func newGathererRecorder() *caller {
 	c := &caller{Recorder: trace.NewRecorder(0, 16)}
 	for _, frames := range [][]trace.Frame{
 		{{Func: "runtime.chanrecv1"}, {Func: "main.request"}},
-		{{Func: "runtime.closechan"}, {Func: "main.flush"}},
+		{{Func: "main.flush"}},
 		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
 		{{Func: "main.flush"}},
 	} {

@@ -202,7 +202,7 @@ func TestBucket(t *testing.T) {
 // TestNextTick has workers that wait for the next tick, which lets all of them go on that are
 // there.
 func TestNextTick(t *testing.T) {
-	for _, sender := range []string{"runtime.closechan", "sync.(*Cond).Broadcast"} {
+	for _, sender := range []string{"main.broadcast", "sync.(*Cond).Broadcast"} {
 		for _, workers := range []int{1, 2, 4} {
 			for _, work := range []float64{3, 7, 12} {
 				c := limitedService{workers: workers, burst: workers, tick: 5 * ms, work: work * ms, sender: sender}
@@ -235,7 +235,7 @@ func (c limitedService) holds(t *testing.T) {
 func TestNoBucket(t *testing.T) {
 	for name, c := range map[string]limitedService{
 		"each tick lets one go on":        {workers: 6, room: 5, tick: 2 * ms, work: 4 * ms},
-		"each tick lets all go on":        {workers: 6, burst: 6, tick: 5 * ms, work: 3 * ms, sender: "runtime.closechan"},
+		"each tick lets all go on":        {workers: 6, burst: 6, tick: 5 * ms, work: 3 * ms, sender: "main.broadcast"},
 		"it waits for room":               {workers: 4, room: 5, tick: 2 * ms, work: 7 * ms, blocking: true},
 		"each waits by itself":            {workers: 4, room: 5, tick: 2 * ms, work: 7 * ms, sleeps: true},
 		"a lock that something else has":  {workers: 4, room: 5, tick: 2 * ms, work: 7 * ms, lock: true},

@@ -48,6 +48,7 @@ type lender struct {
 	borrowers, connections int
 	prepare, query         float64
 	marked                 bool // operations are recorded
+	closes                 bool // the channel of the first one is closed, as in a semaphore
 }
 
 // run returns how many queries are done. It records them if there is something to record with.
@@ -61,9 +62,13 @@ func (p *lender) run(c *caller, end int64) (done int) {
 	if c == nil {
 		c = &caller{Recorder: trace.NewRecorder(0, 16)}
 	}
+	put, send, receive := "runtime.chansend1", mark.Send, mark.Receive
+	if p.closes {
+		put, send, receive = "golang.org/x/sync/semaphore.(*Weighted).notifyWaiters", mark.Close, mark.Closed
+	}
 	for _, frames := range [][]trace.Frame{
 		{{Func: "runtime.selectgo"}, {Func: "database/sql.(*DB).conn"}},
-		{{Func: "runtime.chansend1"}, {Func: "database/sql.(*DB).putConnDBLocked"}},
+		{{Func: put}, {Func: "database/sql.(*DB).putConnDBLocked"}},
 		{{Func: "time.Sleep"}, {Func: "main.sleep"}},
 	} {
 		c.R.Sites = append(c.R.Sites, trace.Site{Frames: frames})
@@ -122,12 +127,15 @@ func (p *lender) run(c *caller, end int64) (done int) {
 			done++
 			if len(waiting) > 0 {
 				n := whoever.IntN(len(waiting))
+				if p.closes {
+					n = 0
+				}
 				w := waiting[n]
 				waiting = slices.Delete(waiting, n, n+1)
-				operate(x.at+9, x.g, 's', w.channel)
+				operate(x.at+9, x.g, send, w.channel)
 				c.by(x.g, x.at+10, w.g, trace.Event{Kind: trace.EvReady, Site: sitePut})
 				c.starts(x.at+1000, w.g)
-				operate(x.at+1010, w.g, 'r', w.channel)
+				operate(x.at+1010, w.g, receive, w.channel)
 				queries(x.at+1100, w.g)
 			} else {
 				free++
@@ -143,14 +151,16 @@ func (p *lender) run(c *caller, end int64) (done int) {
 // operations on channels, since each of these is for one wait.
 func TestPoolOfWaiters(t *testing.T) {
 	const end = 1500 * ms
-	for name, tt := range map[string]struct{ marked, later bool }{
+	for name, tt := range map[string]struct{ marked, later, closes bool }{
 		"stock":                                {},
 		"stock, others wait at the start":      {later: true},
 		"operations":                           {marked: true},
 		"operations, others wait at the start": {marked: true, later: true},
+		"a semaphore, stock":                   {closes: true},
+		"a semaphore, operations":              {marked: true, closes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base := lender{borrowers: 6, connections: 3, prepare: 1, query: 1, marked: tt.marked}
+			base := lender{borrowers: 6, connections: 3, prepare: 1, query: 1, marked: tt.marked, closes: tt.closes}
 			if tt.later {
 				base.borrowers = 9
 			}

@@ -203,14 +203,20 @@ func unwaited(all []Incident, empty, full int32) (n, impossible int) {
 // It counts by goroutine, not by element, and lets 5 % be otherwise: work that crosses the window's
 // borders has one side only. A ring of stages that pass elements back to the first one through one
 // channel would look alike, too.
-func (x *explanation) places() bool {
-	sent, received := map[int32]int{}, map[int32]int{}
+func (x *explanation) places() bool { return x.comesBack(mark.Send) }
+
+// lent reports the same where the elements are lent: each is sent, or a channel closed, by the
+// goroutine that received one, or by one that this one has started.
+func (x *explanation) lent() bool { return x.comesBack(mark.Receive) }
+
+func (x *explanation) comesBack(first mark.Op) bool {
+	taken, given := map[int32]int{}, map[int32]int{}
 	all := 0
 	each := func(g int32, what mark.Op) {
-		if what == mark.Send {
-			sent[g]++
+		if what == first {
+			taken[g]++
 		} else {
-			received[g]++
+			given[g]++
 			all++
 		}
 	}
@@ -220,21 +226,21 @@ func (x *explanation) places() bool {
 	for _, u := range x.told {
 		each(u.g, u.what)
 	}
-	// First what goroutines sent themselves, so that a child only has what its parent left over.
-	theirs := 0
-	for g, n := range received {
-		own := min(n, sent[g])
-		sent[g] -= own
-		theirs, received[g] = theirs+own, n-own
+	// First what goroutines took themselves, so that a child only has what its parent left over.
+	back := 0
+	for g, n := range given {
+		own := min(n, taken[g])
+		taken[g] -= own
+		back, given[g] = back+own, n-own
 	}
-	for g, n := range received {
+	for g, n := range given {
 		if by := x.t.parents[g]; n > 0 && by >= 0 {
-			own := min(n, sent[by])
-			sent[by] -= own
-			theirs += own
+			own := min(n, taken[by])
+			taken[by] -= own
+			back += own
 		}
 	}
-	return float64(theirs) >= Fairness*float64(all)
+	return float64(back) >= Fairness*float64(all)
 }
 
 // usual returns the number that is counted most often, the least of several, how many were counted

@@ -148,8 +148,9 @@ func (t *Traces) explain(p Part) *explanation {
 	// First as one object. Channels are served in order of arrival. Where waits end in another
 	// order it may be a pool, such as that of database/sql, which draws the next one by lot.
 	if x.assume(may, habits, x.contradicted) {
-		if (x.Unordered || t.selects(p.Meetings)) && !x.places() {
-			return nil // they may be of several channels, of one request each
+		// They may be of several channels, of one request each.
+		if closes := t.closes(p.Meetings); closes && !x.lent() || !closes && (x.Unordered || t.selects(p.Meetings)) && !x.places() {
+			return nil
 		}
 		return x
 	}
@@ -246,6 +247,11 @@ func (t *Traces) waiting(part []int32) float64 {
 // which of its channels, so that such waits are of one object only if something else shows it.
 func (t *Traces) selects(part []int32) bool {
 	return slices.ContainsFunc(part, func(i int32) bool { return t.rec.Events[t.actions[t.meetings[i].wait].from].Arg == trace.WaitSelect })
+}
+
+// closes reports whether any of the waits is ended by a close.
+func (t *Traces) closes(part []int32) bool {
+	return slices.ContainsFunc(part, func(i int32) bool { return t.closers[t.rec.Events[t.actions[t.meetings[i].wake].from].Site] })
 }
 
 // queues reports whether the goroutine that waits longest is served first, as at one channel

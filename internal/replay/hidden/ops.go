@@ -17,7 +17,7 @@ import (
 // operation.
 //
 // This file reads the steps of each goroutine, landmarks and seen operations, and puts the result
-// together. What it does not see: waits that a close ends, waits in a select statement to send,
+// together. What it does not see: waits in a select statement to send,
 // sends by a select statement (its stack has no direction, see model.Direction), and TryLock. Where
 // an object has such operations beside others the check contradicts; one that has no others is not
 // found at all. Either way the recorded waits stay.
@@ -233,6 +233,7 @@ type Traces struct {
 	rec       *trace.Recording
 	stacks    []int32 // by site, see NewTraces
 	runtime   []bool  // by site: it is the runtime's own work, such as an assist of the collector
+	closers   []bool  // by site: a channel is closed there
 	slots     []slot
 	numbers   map[slot]int32
 	landmarks map[uint64]landmark
@@ -264,6 +265,7 @@ func NewTraces(r *trace.Recording) *Traces {
 	t := &Traces{
 		rec: r, stacks: userStacks(r), numbers: map[slot]int32{}, landmarks: map[uint64]landmark{}, couples: map[uint64]int32{},
 		runtime: trace.BySite(r.Sites, func(s trace.Site) bool { return trace.Classify(s)[trace.OfRuntime] }),
+		closers: trace.BySite(r.Sites, trace.Site.Closes),
 		steps:   make([][]step, n), stretches: make([][]stretch, n), kinds: slices.Repeat([]int32{-1}, n), parents: slices.Repeat([]int32{-1}, n),
 	}
 	all := slices.Repeat([]visitor{{waits: -1, pending: -1}}, n)
@@ -454,8 +456,10 @@ func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) 
 		return wait, wake, releases(wake, wait)
 	case trace.WaitSend:
 		return mark.Send, mark.Receive, did == model.OpReceive
-	case trace.WaitReceive, trace.WaitSelect: // the second such as for a connection of a pool, or a context's end
-		return mark.Receive, mark.Send, did == model.OpSend
+	// The second such as for a connection of a pool, or a context's end. Who closes a channel for one
+	// waiter gives it something, as to send would.
+	case trace.WaitReceive, trace.WaitSelect:
+		return mark.Receive, mark.Send, did == model.OpSend || t.closers[by]
 	}
 	return 0, 0, false
 }

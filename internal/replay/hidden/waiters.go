@@ -12,11 +12,12 @@ import (
 // waits. Operations on these channels show who waited, not for what. So they count as a trace of
 // stock Go: what all of them wait for is inferred from when they waited and when they did not.
 //
-//	as recorded    chan 17: send, receive    chan 18: send, receive    ...   two uses each
+//	as recorded    chan 17: send, receive    chan 18: close, receive   ...   one receive each
 //	in its place   one channel: as many elements as connections, any waiter is next
 //
 // In database/sql the channel is made in conn, with room for one, and putConnDBLocked sends to one
-// that TakeRandom draws by lot (sql.go, connRequestSet). A replay of the recorded channels would
+// that TakeRandom draws by lot (sql.go, connRequestSet). The semaphore of golang.org/x/sync closes
+// the channel of the first one (notifyWaiters in semaphore.go). A replay of the recorded channels would
 // have each goroutine wait for the one that served it in the recording, and a faster query would
 // not free a connection for another goroutine. TestPoolOfWaiters holds the answers of such a
 // program within 2 points of its own, both stock and with all operations recorded.
@@ -66,11 +67,15 @@ func (t *Traces) ofWaiters(p Part, uses []int32) (operations, since []int32, ok 
 	return operations, since, true
 }
 
-// sentOnce returns the event of the send by which a goroutine woke another one, -1 if it was none,
-// or on a channel that is for more than one wait: that of one wait has one send and one receive.
+// sentOnce returns the event of the send, or close, by which a goroutine woke another one, -1 if it
+// was none, or on a channel that is for more than one wait: that of one wait has one send or close
+// and one receive.
 func (t *Traces) sentOnce(wake *action, uses []int32) int32 {
 	sent := t.operationBeside(wake.g, wake.from, -1) // marked right before the event
-	if sent < 0 || t.rec.Events[sent].What != mark.Send || uses[t.rec.Events[sent].Ref] > 2 {
+	if sent < 0 {
+		return -1
+	}
+	if e := &t.rec.Events[sent]; e.What != mark.Send && e.What != mark.Close || uses[e.Ref] > 2 {
 		return -1
 	}
 	return sent
@@ -113,12 +118,12 @@ func (t *Traces) operationOf(g, event int32) int32 {
 	return -1
 }
 
-// channelUses returns by object how many elements are sent to it and received from it together,
-// also by select statements with a default.
+// channelUses returns by object how many operations there are: elements that are sent to it and
+// received from it, also by select statements with a default, its close, and receives behind that.
 func channelUses(r *trace.Recording) []int32 {
 	uses := make([]int32, r.Objects)
 	for e := range r.All() {
-		if e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.Receive || e.What == mark.TrySend || e.What == mark.TryReceive) {
+		if e.Kind == trace.EvOperate && (e.What == mark.Send || e.What == mark.Receive || e.What == mark.TrySend || e.What == mark.TryReceive || e.What == mark.Close || e.What == mark.Closed) {
 			uses[e.Ref]++
 		}
 	}
@@ -142,7 +147,7 @@ func pooled(r *trace.Recording) *Completion {
 		if !ok {
 			continue
 		}
-		if x := t.explain(part); x != nil && x.places() {
+		if x := t.explain(part); x != nil && (x.places() || x.lent()) {
 			x.since = since
 			found, replaced = append(found, x), append(replaced, operations...)
 		}

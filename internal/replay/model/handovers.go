@@ -57,7 +57,8 @@ func Grouped[K comparable](all []int32, key func(i int32) K) [][]int32 {
 // show which way an element went. The function is one of the three innermost frames: chansend1
 // calls chansend, which calls send, and some of these are inlined. A select statement with one case
 // and a default is selectnbsend or selectnbrecv (runtime/chan.go); one with several cases is
-// selectgo for both directions, which is not known. A close wakes all, and gives no element.
+// selectgo for both directions, which is not known. A close wakes all, and gives no element; its
+// innermost frame is the caller of closechan, see [trace.Site.Closes].
 func Direction(s trace.Site) OpKind {
 	for i, f := range s.Frames {
 		switch {
@@ -67,8 +68,6 @@ func Direction(s trace.Site) OpKind {
 			return OpSend
 		case strings.HasPrefix(f.Func, "runtime.chanrecv"), f.Func == "runtime.selectnbrecv":
 			return OpReceive
-		case f.Func == "runtime.closechan":
-			return OpWake
 		}
 	}
 	return OpWake

@@ -35,6 +35,13 @@ func (s Site) Excludes() bool {
 	return slices.ContainsFunc(s.Frames, func(f Frame) bool { return hasPrefix(f.Func, "sync.(*Mutex).", "sync.(*RWMutex).", "sync.(*Cond).") })
 }
 
+// Closes reports whether a waker closes a channel. The runtime leaves closechan out of the stack
+// (goready skips two frames there, in runtime/chan.go), so that the innermost frame is the caller.
+// All others that end waits are the runtime's, or of packages sync and internal/poll.
+func (s Site) Closes() bool {
+	return len(s.Frames) > 0 && !IsInner(s.Frames[0].Func) && !strings.HasPrefix(s.Frames[0].Func, "internal/")
+}
+
 // hasPrefix reports whether a function begins with any of the prefixes.
 func hasPrefix(function string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
@@ -70,11 +77,12 @@ const (
 // Classify returns which classes a stack is of. Each frame counts for one class at most, the first
 // that it fits; callers keep the result for each site, see [BySite].
 func Classify(s Site) (is [FrameClasses]bool) {
+	is[Teller] = s.Closes()
 	for i, f := range s.Frames {
 		switch {
 		case i < 3 && f.Func == "runtime.selectnbsend", i == 0 && f.Func == "runtime.selectgo":
 			is[TrySender] = true
-		case i < 3 && (f.Func == "runtime.closechan" || strings.HasPrefix(f.Func, "sync.(*Cond).")):
+		case i < 3 && strings.HasPrefix(f.Func, "sync.(*Cond)."):
 			is[Teller] = true
 		case i < 3 && (strings.HasPrefix(f.Func, "runtime.chansend") || strings.HasPrefix(f.Func, "sync.(*Mutex).") || strings.HasPrefix(f.Func, "sync.(*RWMutex).") || strings.HasPrefix(f.Func, "internal/sync.(*Mutex).")):
 			is[Admission] = true
