@@ -37,7 +37,8 @@ test: ## Run the tests of every module, with the race detector where there is a 
 
 .PHONY: test-long
 test-long: ## Run the tests that have more rounds with -long, or run with it only, without the race detector, five minutes
-	@$(GO) test -timeout 20m $$(grep -rl --include='*_test.go' 'thorough\.\(Rounds\|Of\)' --exclude-dir=integration . | xargs -n 1 dirname | sort -u) -long
+	@$(GO) test -timeout 20m $$(grep -rl --include='*_test.go' 'thorough\.\(Rounds\|Of\)' --exclude-dir=integration --exclude-dir=examples . | xargs -n 1 dirname | sort -u) -long
+	@cd examples && $(GO) test ./fasta -long
 	@cd integration && $(GO) test ./peers -long
 
 # The modules of OpenTelemetry that go.mod names, of which it has the oldest releases that will do.

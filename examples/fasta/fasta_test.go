@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelprof/otelprof/causal/profile"
 	"github.com/otelprof/otelprof/examples/internal/beside"
+	"github.com/otelprof/otelprof/internal/testutil/thorough"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,8 +54,8 @@ func TestOutputInOrder(t *testing.T) {
 
 // Recordings, or in runtime mode overlap, and dilation each say that select matters.
 func TestSelectMatters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 16 s")
+	if !*thorough.Rounds {
+		t.Skip("records for 8 s and more: -long")
 	}
 	var got beside.Profiles
 	var share float64

@@ -68,7 +68,7 @@ func wordsOf(t testing.TB, h *hdr.Histogram, version, word int) string {
 func TestLowestVersions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	thousandths := []uint64{100, 1_000, 5_000, 25_000, 50_000, 75_000, 90_000, 99_000, 99_900}
-	rounds := thorough.Of(60, 12)
+	rounds := thorough.Of(60, 6)
 	for round := range rounds {
 		lowest, digits := 1+rng.Int64N(1<<rng.IntN(20)), 1+round%5
 		if round > 5 {

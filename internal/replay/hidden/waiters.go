@@ -17,12 +17,12 @@ import (
 //
 // In database/sql the channel is made in conn, with room for one, and putConnDBLocked sends to one
 // that TakeRandom draws by lot (sql.go, connRequestSet). The semaphore of golang.org/x/sync closes
-// the channel of the first one (notifyWaiters in semaphore.go). A replay of the recorded channels would
-// have each goroutine wait for the one that served it in the recording, and a faster query would
-// not free a connection for another goroutine. TestPoolOfWaiters holds the answers of such a
+// the channel of the first one (notifyWaiters in semaphore.go). A replay of the recorded channels
+// would have each goroutine wait for the one that served it in the recording, and a faster query
+// would not free a connection for another goroutine. TestPoolOfWaiters holds the answers of such a
 // program within 2 points of its own, both stock and with all operations recorded.
 //
-// The pool is taken only if goroutines give back what they took (places in check.go). Connections
+// The pool is taken only if goroutines give back what they took (lent in check.go). Connections
 // that a goroutine opens, or closes, meanwhile are not modelled; a pool that changes its size
 // contradicts, and keeps the recorded channels.
 
