@@ -17,10 +17,10 @@ import (
 // operation.
 //
 // This file reads the steps of each goroutine, landmarks and seen operations, and puts the result
-// together. What it does not see: waits in a select statement to send,
-// sends by a select statement (its stack has no direction, see model.Direction), and TryLock. Where
-// an object has such operations beside others the check contradicts; one that has no others is not
-// found at all. Either way the recorded waits stay.
+// together. What it does not see: waits in a select statement to send, sends by a select statement
+// (its stack has no direction, see model.Direction), and TryLock. Where an object has such
+// operations beside others the check contradicts; one that has no others is not found at all.
+// Either way the recorded waits stay.
 
 // A Completion is a recording with the marks of all operations on the locks and channels whose
 // operations can be inferred. Recordings share what is not changed with the one that was read.
@@ -456,8 +456,8 @@ func (t *Traces) operations(v *visitor, by int32) (wait, wake mark.Op, ok bool) 
 		return wait, wake, releases(wake, wait)
 	case trace.WaitSend:
 		return mark.Send, mark.Receive, did == model.OpReceive
-	// The second such as for a connection of a pool, or a context's end. Who closes a channel for one
-	// waiter gives it something, as to send would.
+	// The second such as for a connection of a pool, or a context's end. Who closes a channel for
+	// one waiter gives it something, as to send would.
 	case trace.WaitReceive, trace.WaitSelect:
 		return mark.Receive, mark.Send, did == model.OpSend || t.closers[by]
 	}
