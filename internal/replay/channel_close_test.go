@@ -80,26 +80,42 @@ func TestLateForAClose(t *testing.T) {
 	}
 }
 
-// TestWhoKnowsOfACloseWaitsForItNoMore has a goroutine come twice to a channel that is closed, as
-// ctx.Err does behind ctx.Done.
+// TestWhoKnowsOfACloseWaitsForItNoMore has a goroutine come three times to a channel that is
+// closed, as ctx.Err does behind ctx.Done. What a timer calls, as the deadline of a context does,
+// comes a time after the timer was set: for its time in the recording none waits.
 func TestWhoKnowsOfACloseWaitsForItNoMore(t *testing.T) {
 	const closer, receiver = 1, 2
-	b := trace.NewRecorder(0, 2)
-	b.Running(0, closer)
-	b.Running(0, receiver)
-	b.Operate(10, closer, 'c', 1, 0)
-	b.Operate(20, closer, 'z', 1, 0)
-	for at := range int64(3) {
-		b.Operate(30+at, receiver, 'e', 1, 0)
-	}
-	waits := 0
-	for _, o := range infer.NewProgram(recorded(t, b, ms), true).All() {
-		if o.Kind == model.OpWait {
-			waits++
-		}
-	}
-	if waits != 1 {
-		t.Errorf("%d waits for the close, want 1", waits)
+	for name, tt := range map[string]struct {
+		timer bool
+		waits int
+	}{
+		"a goroutine closes": {waits: 1},
+		"a timer closes":     {timer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := trace.NewRecorder(0, 2)
+			b.Running(0, receiver)
+			if tt.timer {
+				b.Create(5, closer, -1)
+				b.Start(6, closer, 1)
+			} else {
+				b.Running(0, closer)
+			}
+			b.Operate(10, closer, 'c', 1, 0)
+			b.Operate(20, closer, 'z', 1, 0)
+			for at := range int64(3) {
+				b.Operate(30+at, receiver, 'e', 1, 0)
+			}
+			waits := 0
+			for _, o := range infer.NewProgram(recorded(t, b, ms), true).All() {
+				if o.Kind == model.OpWait {
+					waits++
+				}
+			}
+			if waits != tt.waits {
+				t.Errorf("%d waits for the close, want %d", waits, tt.waits)
+			}
+		})
 	}
 }
 

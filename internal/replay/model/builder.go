@@ -81,6 +81,7 @@ type follower struct {
 	what     mark.Op
 	object   int32
 	first    bool // no operation has been seen yet
+	called   bool // nothing in the program has started it, as what timers call
 }
 
 // The states of a goroutine.
@@ -296,6 +297,7 @@ func (b *Builder) create(g int32, e *trace.Event) {
 	f.idle = b.Machine(g).idle()
 	b.enter(g, runnable)
 	l.Spawned, l.Created = Place{-1, -1}, e.At
+	f.called = e.By < 0
 	if e.By >= 0 {
 		b.Advance(e.By, e.At)
 		f.readyP = b.G[e.By].p

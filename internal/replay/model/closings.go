@@ -41,7 +41,9 @@ func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	}
 	knew := b.knows[by]
 	b.knows[by] = true
-	if knew || decided {
+	// A timer's call comes a time after the timer was set, and not at its time in the recording: each
+	// request past its deadline would bring a faster program back to that.
+	if knew || decided || b.G[at.List].called {
 		return
 	}
 	b.emit(g, Op{Kind: OpWait, Arg: b.P.Tokens, At: e.At, Late: -1, Reason: trace.WaitReceive})
