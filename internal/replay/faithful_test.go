@@ -115,7 +115,7 @@ func TestAllButOne(t *testing.T) {
 			o := sim.Simulate(p, sim.Change{}, rec.End-rec.Start)
 			return doubt.Misses(p, &o, rec.End-rec.Start) <= doubt.MaxDeviation
 		}
-		if meets(0) || !meets(1) && !meets(2) {
+		if all := infer.NewProgram(rec, true); len(all.Shared) < 2 || meets(0) || !meets(1) && !meets(2) {
 			continue
 		}
 		r := readingOf(rec, &window{})

@@ -41,8 +41,8 @@ func (b *Builder) closed(g int32, e *trace.Event, decided bool) {
 	}
 	knew := b.knows[by]
 	b.knows[by] = true
-	// A timer's call comes a time after the timer was set, and not at its time in the recording: each
-	// request past its deadline would bring a faster program back to that.
+	// A timer's call comes a time after the timer was set, and not at its time in the recording:
+	// each request past its deadline would bring a faster program back to that.
 	if knew || decided || b.G[at.List].called {
 		return
 	}
