@@ -228,23 +228,14 @@ func (x *otherWorld) contend() {
 // programs with all of these waits, with waits of this length, and with none. TestUnsignaled has a
 // program whose condition fits no rule.
 func (x *otherWorld) unsignal() {
-	for _, most := range []float64{1, 0} {
+	unruled := func(_ model.Place, o *model.Op) bool { return o.Reason == model.WaitSignal }
+	if x.p.PartWaited(unruled) <= hidden.Incidental {
+		return
+	}
+	for _, lasting := range []bool{true, false} {
 		other := x.p.Rewritten()
-		var total int64
-		given := make([]bool, other.Tokens)
-		for _, o := range other.All() {
-			if o.Kind == model.OpWait && o.Reason == model.WaitSignal {
-				total += o.D
-				given[o.Arg] = true
-				o.Kind, o.Set, o.D = model.OpOut, 0, int64(most*float64(o.D))
-			}
-		}
-		d := x.rec.End - x.rec.Start
-		if float64(total) <= hidden.Incidental*float64(d) {
-			return
-		}
-		doubt.Unheard(other, given)
-		x.found = append(x.found, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, d)})
+		loosen(other, lasting, unruled)
+		x.found = append(x.found, doubt.Alternative{P: other, Base: sim.Simulate(other, sim.Change{}, x.rec.End-x.rec.Start)})
 	}
 }
 
@@ -254,35 +245,44 @@ func (x *otherWorld) unsignal() {
 // It changes p in place, and returns which part of the window the waits of all goroutines take
 // together, at most 1.
 func unlock(p *model.Program) float64 {
-	var total int64
+	sites := trace.BySite(p.Rec.Sites, trace.Site.Excludes)
+	locks := func(_ model.Place, o *model.Op) bool { return sites[o.Site] }
+	waited := p.PartWaited(locks)
+	loosen(p, true, locks)
+	return waited
+}
+
+// loosen has waits for others, those that which reports, last as long as they did, or not at all,
+// in place: they become time outside of the program, of no region, which nothing makes shorter.
+func loosen(p *model.Program, lasting bool, which func(at model.Place, o *model.Op) bool) {
 	given := make([]bool, p.Tokens)
-	locks := trace.BySite(p.Rec.Sites, trace.Site.Excludes)
-	// The wait becomes time outside of the program, of no region: nothing makes it shorter.
-	for _, o := range p.All() {
-		if o.Kind == model.OpWait && locks[o.Site] {
-			total += o.D
-			given[o.Arg] = true
-			o.Kind, o.Set = model.OpOut, 0
+	for at, o := range p.All() {
+		if o.Kind != model.OpWait || !which(at, o) {
+			continue
+		}
+		given[o.Arg] = true
+		o.Kind, o.Set = model.OpOut, 0
+		if !lasting {
+			o.D = 0
 		}
 	}
 	doubt.Unheard(p, given)
-	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
 }
 
 // orderedIn returns which part of the window goroutines spent in waits whose order is kept, all of
 // them together, at most 1: waits for locks, channels, condition variables and busy loops that no
-// object was found for.
-// It is what a replay takes for granted: met by construction when nothing is changed, and perhaps
-// wrong when something is.
+// object was found for. It is what a replay takes for granted: met by construction when nothing is
+// changed, and perhaps wrong when something is.
 func orderedIn(p *model.Program) float64 {
-	var total int64
 	answered := answeredIn(p)
-	for _, o := range p.All() {
-		if o.Kind == model.OpWait && !answered[o.Arg] && (o.Reason == trace.WaitMutex || o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect || o.Reason == model.WaitBusy || o.Reason == model.WaitSignal) {
-			total += o.D
-		}
-	}
-	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+	return p.PartWaited(func(_ model.Place, o *model.Op) bool {
+		return !answered[o.Arg] && (exchanges(o) || o.Reason == trace.WaitMutex || o.Reason == model.WaitBusy || o.Reason == model.WaitSignal)
+	})
+}
+
+// exchanges reports whether a goroutine waits at a channel.
+func exchanges(o *model.Op) bool {
+	return o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect
 }
 
 // answeredIn returns which tokens are given by goroutines that serve, in a recording that has each

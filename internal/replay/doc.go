@@ -6,7 +6,7 @@
 // with one window, in this order:
 //
 //	nearest       reading.go      a translation that replays what was recorded (the self-check)
-//	doubtful      rules.go        what the recording leaves open: pauses, batches, refused offers
+//	doubtful      rules.go        what the recording leaves open: pauses, refused offers
 //	findLoops     loop.go         whether work comes in an open loop or a closed one
 //	alternatives  bounds.go       other translations that meet the recording as well
 //	simulate      ask.go          each region faster, by each speed-up

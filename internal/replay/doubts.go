@@ -24,7 +24,7 @@ import (
 //	            + what clocks of several processes may be off by
 //	            + 15 % of the reduction, where an order is kept
 //	            + StarvedError of the reduction, for the part of the time without a processor
-//	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets,
+//	interval  = reduction -+ (reach + margin), and out to what alternatives, variations, buckets
 //	            and collections came to; with bounds alone, to the hull
 //
 // The ratio of totals counts a window by its visits: a mean of the windows' ratios would count a
@@ -244,7 +244,7 @@ func (a *Answer) bound(t *total, by float64) {
 		a.Hi -= rousing
 	}
 	// Collections add to either side. Variations and alternatives are answers of their own, and
-	// the same margin; a window without one has no part in their mean.
+	// have the same margin; a window without one has no part in their mean.
 	a.Lo, a.Hi = a.Lo-t.less, a.Hi+t.more
 	if len(t.soon) > 0 {
 		a.Lo, a.Hi = min(a.Lo, cond.Mean(t.late)-margin), max(a.Hi, cond.Mean(t.soon)+margin)

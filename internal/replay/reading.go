@@ -37,7 +37,7 @@ type reading struct {
 // One that is taken for another lock or channel than it is, as a lock that is only taken when a
 // value is found too old, has goroutines wait for each other in a circle. Without it they do not,
 // and its waits keep their order, which bounds the answer (backward elimination). TestAllButOne
-// has such a lock.
+// has places that no object is like.
 func readingOf(rec *trace.Recording, w *window) reading {
 	r := reading{rec: rec}
 	if rec.Uses(ruleHidden) {
@@ -54,7 +54,7 @@ const mostLeftOut = 8
 
 // completed takes a completed recording, if its replay meets what was recorded.
 func (r *reading) completed(w *window) bool {
-	defer r.whole.Drop()
+	defer func() { r.whole.Drop() }() // of what is taken: without a part it has the others
 	all := r.whole
 	w.inferred, w.whole = true, true
 	if slices.ContainsFunc(append([]*trace.Recording{all.Likely}, all.Others...), r.complete) {
@@ -172,14 +172,8 @@ func allButOne(draft *model.Program, waited []int64) (p *model.Program, o sim.Ou
 // order, but for locks, all together, at most 1. They bring requests or answers to others, as the
 // reader of a connection does, and no bound has what another order of these would bring.
 func relayed(p *model.Program) float64 {
-	var total int64
 	spanned := p.Spanned()
-	for at, o := range p.All() {
-		if o.Kind == model.OpWait && !spanned[at.List] && (o.Reason == trace.WaitSend || o.Reason == trace.WaitReceive || o.Reason == trace.WaitSelect) {
-			total += o.D
-		}
-	}
-	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+	return p.PartWaited(func(at model.Place, o *model.Op) bool { return !spanned[at.List] && exchanges(o) })
 }
 
 // mostOrdered is which part of the window goroutines may wait in an order that is kept since

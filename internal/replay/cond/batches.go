@@ -80,8 +80,7 @@ func Batches(b *model.Builder) {
 	edits.Apply(b.P)
 }
 
-// findBatchers returns the goroutines whose rounds follow the rule. All is as answerings
-// returns it.
+// findBatchers returns the goroutines whose rounds follow the rule. All is what answerings returns.
 func findBatchers(p *model.Program, all []model.Handover) []*batcher {
 	of := UsedAt(p)
 	type end struct{ site, list int32 }

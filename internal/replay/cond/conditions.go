@@ -118,9 +118,9 @@ func Conditions(b *model.Builder) {
 }
 
 // keepOrder leaves the waits for a condition variable as they were, with a reason that shows how
-// much that is worth. WaitSignal counts as unknown. WaitBusy does not: what is done once
-// for all is the work of one goroutine, whichever that is, and in a stock trace (Rec.Told) the
-// order of such waits is bounded with that of all others.
+// much that is worth. WaitSignal counts as unknown. WaitBusy does not: what is done once for all is
+// the work of one goroutine, whichever that is, and in a stock trace (Rec.Told) the order of such
+// waits is bounded with that of all others.
 func keepOrder(b *model.Builder, c *condition) {
 	reason := uint8(model.WaitSignal)
 	if b.P.Rec.Told || doneForAll(c) {
@@ -134,7 +134,7 @@ func keepOrder(b *model.Builder, c *condition) {
 }
 
 // leastSections is how many waits for a condition variable it takes to find a rule. It is the
-// lowest number of which 95 % leaves room for one that disagrees; with less evidence the five rules
+// lowest number of which 95 % leaves room for one that disagrees; with less evidence the four rules
 // and the 200 counts that are tried would often have one that fits by chance.
 const leastSections = 20
 

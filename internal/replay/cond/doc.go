@@ -22,7 +22,6 @@
 //	anchors.go       kinds of ops by which other rules compare what goroutines do
 //
 // Package infer calls them in this order (rules.go there): [Conditions] and [Batches] while the
-// recording is translated, [Gather] before locks are inferred, whose waits have the same reason,
-// [SettleStores] once all ops have their places. make ablation measures what the answers lose
-// without each rule.
+// recording is translated, [Gather] before locks are inferred, whose waits have the same reason.
+// make ablation measures what the answers lose without each rule.
 package cond

@@ -236,13 +236,7 @@ func (c *course) at(at int64) (stretch, bool) {
 // Contended returns which part of the window goroutines wait in the recorded order at places of
 // contention, all of them together, at most 1.
 func Contended(p *model.Program, found map[int32]*Contention) float64 {
-	var total int64
-	for _, o := range p.All() {
-		if o.Kind == model.OpWait && found[o.Site] != nil {
-			total += o.D
-		}
-	}
-	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+	return p.PartWaited(func(_ model.Place, o *model.Op) bool { return found[o.Site] != nil })
 }
 
 // Contend takes waits at places of contention out of the recorded order, in place: each takes as

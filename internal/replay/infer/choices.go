@@ -347,7 +347,7 @@ func decided(p *model.Program, c *model.Choice) bool {
 // others nor wakes them up but by objects, unless they only work for themselves. A token is given
 // once for each time round. Where a list leaves out a piece with a wake-up, the other side would
 // wait for ever, and where it does one twice, a token would be left over. Helps are by token, see
-// cond.Helped.
+// helped.
 func decides(l *model.List, helps []bool) bool {
 	return l.To > 0 && !slices.ContainsFunc(l.Ops[l.From:l.To], func(o model.Op) bool {
 		return o.Kind == model.OpWait || o.Kind == model.OpWake && !helps[o.Arg]

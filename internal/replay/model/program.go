@@ -162,6 +162,18 @@ func (p *Program) Wakers() []Place {
 	return wakers
 }
 
+// PartWaited returns which part of the window goroutines wait for others, of the waits that which
+// reports, all of them together, at most 1. It is one pass over all ops.
+func (p *Program) PartWaited(which func(at Place, o *Op) bool) float64 {
+	var total int64
+	for at, o := range p.All() {
+		if o.Kind == OpWait && which(at, o) {
+			total += o.D
+		}
+	}
+	return min(1, float64(total)/float64(max(1, p.Rec.End-p.Rec.Start)))
+}
+
 // Nowhere returns n places that are in no list.
 func Nowhere(n int) []Place { return slices.Repeat([]Place{{-1, -1}}, n) }
 

@@ -13,18 +13,18 @@ import (
 // An object is a lock, a wait group, a channel or the like in a simulation. One struct serves all
 // kinds: which fields have a meaning is by the ops on it.
 type object struct {
-	// A mutex, or an RWMutex that a writer has, is held; so is a store that is being loaded.
+	// A mutex, or an RWMutex that a writer has, is held.
 	held    bool
 	starved bool  // a mutex is handed to the first that waits (starvation mode)
 	woken   bool  // one that waited for a mutex is about to try again, or one spins (mutexWoken)
 	writer  bool  // a writer keeps readers out: it has the lock, or waits for the readers to leave
 	drains  int32 // the runner that waits for them, from 1; 0 for none
 	readers int32
-	// Count is that of a wait group, of elements in a buffer, of goroutines at a barrier, of uses
-	// that are left in a store, and of calls of a timer so far.
+	// Count is that of a wait group, of elements in a buffer, of goroutines at a barrier, and of
+	// calls of a timer so far.
 	count int32
-	// Cap is the room of a buffer, what a store is loaded with, how many meet at a barrier, and the
-	// limit of a batch. A send that tries may exceed it, see give.
+	// Cap is the room of a buffer, how many meet at a barrier, and the limit of a batch. A send that
+	// tries may exceed it, see give.
 	cap   int32
 	owed  int32 // elements that have been taken before they were sent, each given up by a later send
 	hires int32 // see model.ObjectInfo
