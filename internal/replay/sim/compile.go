@@ -31,8 +31,8 @@ type instruction struct {
 	segment int32 // as of an op
 	// Ref is, of what is done once, its number; of a send, which element it answers; of OpClose,
 	// the progress point; of OpOut, how late its timer was, ns; of opArrive, its arrival; of
-	// opAgain, its list; of OpTake, the object that the batch goes to, and of opEnd and of a receive
-	// that serves, the station, 0 for none.
+	// opAgain, its list; of OpTake, the object that the batch goes to, and of opEnd and of a
+	// receive that serves, the station, 0 for none.
 	ref  int32
 	set  uint16 // of regions, see Program.Sets
 	kind model.OpKind
