@@ -23,8 +23,8 @@ type object struct {
 	// Count is that of a wait group, of elements in a buffer, of goroutines at a barrier, and of
 	// calls of a timer so far.
 	count int32
-	// Cap is the room of a buffer, how many meet at a barrier, and the limit of a batch. A send that
-	// tries may exceed it, see give.
+	// Cap is the room of a buffer, how many meet at a barrier, and the limit of a batch. A send
+	// that tries may exceed it, see give.
 	cap   int32
 	owed  int32 // elements that have been taken before they were sent, each given up by a later send
 	hires int32 // see model.ObjectInfo
