@@ -85,7 +85,7 @@ func (s *Study) judge(q question) judgement {
 		}
 		// What leaves bounds alone is behind WithheldDeviation, and stays if both hold.
 		e.deviations = append(e.deviations, c.Miss())
-		why := w.doubt(q.point)
+		why := w.doubt(q)
 		if !c.Met() {
 			e.missed++
 			why = max(why, WithheldDeviation)
@@ -103,16 +103,19 @@ func (s *Study) judge(q question) judgement {
 	return e
 }
 
-// doubt returns why a window has bounds alone at a progress point, of several reasons the first one
+// doubt returns why a window has bounds alone for a question, of several reasons the first one
 // here. Which part of the time it takes to matter is the same for all that is waited for, a tenth:
-// below that it widens the interval by its part, if at all.
-func (w *window) doubt(point string) Withheld {
+// below that it widens the interval by its part, if at all. Missed deadlines decide a quantile of
+// latency where at least half as many requests miss them as are longer than that: the p99 is the
+// deadline then, until fewer are late (TestMissedDeadlines).
+func (w *window) doubt(q question) Withheld {
+	point := q.point
 	switch {
 	case w.harm[point] > mostHarm && !w.known(): // what is waited for in the replay is not what was
 		return WithheldSlower
 	case w.chosen || w.refused[point] || w.balanced[point] > doubt.MaxUndecided:
 		return WithheldOffers
-	case w.paused[point].Part > doubt.MaxUndecided:
+	case w.paused[point].Part > doubt.MaxUndecided || w.paused[point].Missed > beyond(q.metric)/2:
 		return WithheldPauses
 	case w.uncalled[point] > doubt.MaxUndecided:
 		return WithheldChoices

@@ -8,9 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/sim"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestPauses: what requests wait for in pauses is decided by time; what they sleep for each time,
@@ -104,5 +108,76 @@ func TestPauses(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// TestMissedDeadlines has one of ten requests miss the deadline of its context, a small part of the
+// time, but all of the longest latencies.
+func TestMissedDeadlines(t *testing.T) {
+	slow(t, "records a program for a second")
+	const ms = time.Millisecond
+	tried(t, func() error {
+		p := &stockProgram{}
+		rec := p.recorded(t, func() {
+			side(3, func(i int) {
+				random := rand.New(rand.NewPCG(1, uint64(i)))
+				for range 60 {
+					takes := 2 * ms
+					if random.IntN(10) == 0 {
+						takes = 20 * ms
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 6*ms)
+					answer := make(chan int, 1)
+					go func() {
+						p.span("answer", takes)
+						answer <- 1
+					}()
+					select {
+					case <-answer:
+					case <-ctx.Done():
+					}
+					cancel()
+					mark.LogProgress("done")
+				}
+			})
+		})
+		if got := doubt.Pauses(infer.NewProgram(rec, true))["done"].Missed; got < 0.05 || got > 0.16 {
+			return fmt.Errorf("%.2f of the requests miss a deadline, want one of ten", got)
+		}
+		return nil
+	})
+}
+
+// TestMissedDeadlinesBound has 3 of 100 requests miss a deadline: the p99 is theirs, and the p90 is
+// between the p87 and the p93 of what is simulated.
+func TestMissedDeadlinesBound(t *testing.T) {
+	w := &window{
+		length: time.Second, effects: map[question]sample{}, harm: map[string]float64{},
+		paused: map[string]doubt.Delay{"done": {Missed: 0.03}},
+	}
+	outcome := func(by int64) *sim.Outcome {
+		d := make([]int64, 1111) // of which 111 are before the replay has settled
+		for i := range d {
+			d[i] = by * (1000 - int64(i*7%1000))
+		}
+		return &sim.Outcome{Visits: [][]int64{{1, 2}}, Durations: [][]int64{d}}
+	}
+	q := question{ask: ask{region: trace.Region{Name: "answer"}, speedup: 0.5}, point: "done"}
+	w.sample(q, outcome(2), outcome(1), 0, int64(time.Second))
+	whys := map[Metric]Withheld{}
+	for _, m := range []Metric{Throughput, LatencyP50, LatencyP90, LatencyP99} {
+		q.metric = m
+		if why := w.doubt(q); why != WithheldNone {
+			whys[m] = why
+		}
+	}
+	if diff := cmp.Diff(map[Metric]Withheld{LatencyP99: WithheldPauses}, whys); diff != "" {
+		t.Errorf("doubts (-want +got):\n%s", diff)
+	}
+	q.metric = LatencyP90
+	x := w.effects[q]
+	got := [3]string{fmt.Sprintf("%.2f", x.least), fmt.Sprintf("%.2f", x.reduction()), fmt.Sprintf("%.2f", x.most)}
+	if diff := cmp.Diff([3]string{"0.48", "0.50", "0.52"}, got); diff != "" {
+		t.Errorf("p90 (-want +got):\n%s", diff)
 	}
 }

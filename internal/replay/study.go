@@ -183,6 +183,17 @@ var quantiles = []struct {
 	least  int
 }{{LatencyP50, 0.5, 20}, {LatencyP90, 0.9, 50}, {LatencyP99, 0.99, 200}}
 
+// beyond returns which part of the durations is longer than a metric's quantile, no part limits
+// throughput.
+func beyond(m Metric) float64 {
+	for _, l := range quantiles {
+		if l.metric == m {
+			return 1 - l.at
+		}
+	}
+	return math.Inf(1)
+}
+
 // Add reads one recording. It simulates the window once for each region and speed-up, as far as
 // Steps allow, on the calling goroutine, and gives up when ctx ends. A window of which the replay
 // of nothing changed is far off at all progress points is not simulated further. After an error the
@@ -343,6 +354,10 @@ func (w *window) sample(q question, base, o *sim.Outcome, i int, d int64) {
 	for _, l := range quantiles {
 		if x.visits >= l.least {
 			q.metric, x.before, x.after = l.metric, trace.Quantile(before, l.at), trace.Quantile(after, l.at)
+			// Where part of the durations may be any other the quantile is between these.
+			if part := w.paused[q.point].Missed; part > 0 {
+				x.least, x.most = 1-trace.Quantile(after, min(1, l.at+part))/x.before, 1-trace.Quantile(after, max(0, l.at-part))/x.before
+			}
 			w.effects[q] = x
 		}
 	}

@@ -33,6 +33,9 @@ import (
 // The part is what requests would save if all had as few pauses as those with the fewest. Legs that
 // are longer for another reason, and have pauses for the same one, make it too large.
 
+// leastPaused is which part is left out, or a smaller one: what legs differ by anyway.
+const leastPaused = 0.01
+
 // A pausing identifies the pauses at one place: those ended by a deadline of a context apart from
 // others.
 type pausing struct {
@@ -65,8 +68,9 @@ type pauser struct {
 
 // Pauses returns, by progress point, by how much longer that time between visits is than without
 // the pauses that only some of the legs have: on the goroutines that visit it and their child
-// goroutines, and on the servers of others. Parts of LeastUnclear or less are left out. A server,
-// as a worker that retries, delays requests of any point, so that its part counts at all of them.
+// goroutines, and on the servers of others. Parts of leastPaused or less are left out, but for
+// missed deadlines. A server, as a worker that retries, delays requests of any point, so that its
+// part counts at all of them.
 func Pauses(p *model.Program) map[string]Delay {
 	if !mayPause(p) {
 		return nil
@@ -118,7 +122,7 @@ func Pauses(p *model.Program) map[string]Delay {
 		p.Rec.Rests()
 		d := delayOf(legs[point])
 		d.add(serving)
-		if d.Part > LeastUnclear {
+		if d.Part > leastPaused || d.Missed > 0 {
 			parts[p.Points[point].Name] = d
 		}
 	}
@@ -353,10 +357,15 @@ func since(before, now map[pausing]int) (left map[pausing]int) {
 type Delay struct {
 	Part float64 // of 1
 	More bool    // what a faster region gains may be waited for: the interval has 0, too
+	// Missed is which part of the legs missed a deadline, of 1, where others did not. As many
+	// latencies may be any other once something is faster: which requests are late is decided anew.
+	Missed float64
 }
 
-// add takes the larger part.
-func (d *Delay) add(x Delay) { d.Part, d.More = max(d.Part, x.Part), d.More || x.More }
+// add takes the larger parts.
+func (d *Delay) add(x Delay) {
+	d.Part, d.More, d.Missed = max(d.Part, x.Part), d.More || x.More, max(d.Missed, x.Missed)
+}
 
 // delayOf returns by which part legs are longer than legs with the fewest pauses of a kind whose
 // number differs, for the kind where that is most. Legs of one list are next to each other, in
@@ -390,7 +399,11 @@ func delayOf(legs []leg) (most Delay) {
 			}
 		}
 		part := 1 - float64(least)/float64(n)*float64(len(legs))/float64(max(1, sum))
-		most.add(Delay{part, part > LeastUnclear && float64(deadlines) < hidden.Fairness*float64(int64(len(legs))-n)})
+		missed := 0.0
+		if x.called {
+			missed = 1 - float64(n)/float64(len(legs))
+		}
+		most.add(Delay{part, part > LeastUnclear && float64(deadlines) < hidden.Fairness*float64(int64(len(legs))-n), missed})
 	}
 	return most
 }
