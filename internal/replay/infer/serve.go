@@ -120,12 +120,56 @@ func (d *deliveries) served() bool {
 }
 
 // delivered returns which send each element is of, in list -1 if that is not known, and what
-// becomes of the elements of each channel, by object. It takes up to soon steps for each element.
-// Receives that are heads already, as of connections, are not judged.
+// becomes of the elements of each channel, by object. It takes up to soon steps for each element,
+// once for each channel that work goes through one behind the other: a pipeline whose spans are all
+// children of the request's shows whose work its second stage does as soon as the first stage is
+// known to work for the request (TestStagesOfRequests).
 func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
+	sent, opened, waits := ends(p)
+	works := make([]int32, len(p.Segments))
+	for before := 0; ; {
+		channels = judged(p, sent, works, opened, waits)
+		served := 0
+		for i := range channels {
+			if channels[i].all > 0 && channels[i].served() {
+				served++
+			}
+		}
+		if served <= before {
+			return sent, channels
+		}
+		before = served
+		relay(p, channels, works)
+	}
+}
+
+// relay notes, by element, which other one its sender had received to work on, 0 for none.
+func relay(p *model.Program, channels []deliveries, works []int32) {
+	for i := range p.Lists {
+		on := int32(0)
+		for k := range p.Lists[i].Ops {
+			switch o := &p.Lists[i].Ops[k]; o.Kind {
+			case model.OpReceive:
+				if t := &channels[o.Arg]; t.all > 0 && t.served() {
+					on = o.Segment
+				}
+			case model.OpSend:
+				if o.Segment > 0 {
+					works[o.Segment] = on
+				}
+			}
+		}
+	}
+}
+
+// mostRelays bounds through how many channels, one behind the other, work is followed.
+const mostRelays = 16
+
+// ends returns where each element was sent, in list -1 if that is not known, and the lists that
+// opened each span and that wait for each token.
+func ends(p *model.Program) (sent []model.Place, opened, waits []int32) {
 	sent = model.Nowhere(len(p.Segments))
-	opened := slices.Repeat([]int32{trace.None}, len(p.Rec.Spans)) // by span: the list
-	waits := slices.Repeat([]int32{trace.None}, int(p.Tokens))     // by token: the same
+	opened, waits = slices.Repeat([]int32{trace.None}, len(p.Rec.Spans)), slices.Repeat([]int32{trace.None}, int(p.Tokens))
 	for at, o := range p.All() {
 		switch o.Kind {
 		case model.OpWait:
@@ -138,7 +182,14 @@ func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 			opened[o.Arg] = at.List
 		}
 	}
-	channels = make([]deliveries, len(p.Objects))
+	return sent, opened, waits
+}
+
+// judged counts what becomes of the elements of each channel. Receives that are heads already, as
+// of connections, are not judged.
+func judged(p *model.Program, sent []model.Place, works, opened, waits []int32) []deliveries {
+	channels := make([]deliveries, len(p.Objects))
+	var senders []model.Place
 	for i := 1; i < len(p.Segments); i++ {
 		if sent[i].List < 0 {
 			continue
@@ -157,14 +208,18 @@ func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 			t.free++
 		}
 		t.from[sent[i].List], t.to[at.List] = true, true
-		switch theirs, told := travels(p, at, sent[i], opened, waits); {
+		senders = senders[:0]
+		for n := int32(i); n > 0 && sent[n].List >= 0 && len(senders) < mostRelays; n = works[n] {
+			senders = append(senders, sent[n])
+		}
+		switch theirs, told := travels(p, at, senders, opened, waits); {
 		case theirs:
 			t.theirs++
 		case !told:
 			t.untold++
 		}
 	}
-	return sent, channels
+	return channels
 }
 
 // handOver notes what senders give to goroutines that serve and have no spans. Letters are for
@@ -214,11 +269,14 @@ func serve(p *model.Program) {
 }
 
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the
-// sender's spans, or it answers the sender, by a channel or a wait group. An answer that nothing
-// received, since it came too late, is no evidence, and told is false. A goroutine that answers at
-// once and does not come back has only left its place in a semaphore. Opened is by span, waits by
-// token; both are lists.
-func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (theirs, told bool) {
+// sender's spans, or it answers the sender, by a channel or a wait group. Senders are this one, and
+// the ones that it works for itself. An answer that nothing received, since it came too late, is no
+// evidence, and told is false. A goroutine that answers at once and does not come back has only
+// left its place in a semaphore. Opened is by span, waits by token; both are lists.
+func travels(p *model.Program, at model.Place, senders []model.Place, opened, waits []int32) (theirs, told bool) {
+	sends := func(list int32) bool {
+		return slices.ContainsFunc(senders, func(s model.Place) bool { return s.List == list })
+	}
 	told = true
 	answered := false
 	l := &p.Lists[at.List]
@@ -236,7 +294,7 @@ func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (t
 			// A parent of its own shows nothing; a parent on a third goroutine shows whose work
 			// this is.
 			if s.Parent >= 0 {
-				if opened[s.Parent] == sender.List {
+				if sends(opened[s.Parent]) {
 					return true, true
 				}
 				if opened[s.Parent] != at.List {
@@ -244,13 +302,13 @@ func travels(p *model.Program, at, sender model.Place, opened, waits []int32) (t
 				}
 			}
 		case model.OpSend:
-			answers = o.Segment > 0 && p.Segments[o.Segment].List == sender.List
+			answers = o.Segment > 0 && sends(p.Segments[o.Segment].List)
 			told = told && o.Segment > 0
 		case model.OpWake: // by a channel for this answer alone, see pair
-			answers = o.Reason == trace.WaitReceive && waits[o.Arg] == sender.List && !p.Objects[object].Inferred
+			answers = o.Reason == trace.WaitReceive && sends(waits[o.Arg]) && !p.Objects[object].Inferred
 		// A part of a wait group is over, and the sender waits for all parts.
 		case model.OpAdd:
-			answers = o.D < 0 && joins(p, sender, o.Arg)
+			answers = o.D < 0 && slices.ContainsFunc(senders, func(s model.Place) bool { return joins(p, s, o.Arg) })
 		}
 		if answers && cond.Worked(l.Ops[at.Op+1:k]) {
 			return true, true
