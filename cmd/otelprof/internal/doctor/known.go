@@ -159,8 +159,8 @@ func (w workload) count(e expectation) KnownCount {
 	return k
 }
 
-// knownRuns is how often work is done, shorter than the 10 ms after which the runtime sends a signal
-// to preempt it. What interrupts a run only adds to it: the lower quartile leaves that out.
+// knownRuns is how often work is done, for less than the 10 ms after which the runtime sends a
+// signal to preempt it. What interrupts a run only adds to it: the lower quartile leaves that out.
 const knownRuns = 21
 
 // measure returns the count of a round, read in both ways if there are two.
