@@ -73,7 +73,7 @@ var (
 		{Find: func(p *model.Program) { p.Answers = model.Nowhere(len(p.Segments)) }},
 		{Name: "reply", Doc: "a send after a receive answers the element", Find: reply},
 		{Name: "open_loop", Doc: "requests come at times that do not depend on the answers before", Find: arrive},
-		{Name: "pool_elements", Doc: "no list begins anew while it has an element of a pool from before", Find: hold},
+		{Name: "pool_elements", Doc: "no list begins anew while it has an element of a pool", Find: model.HoldElements},
 		{Find: closeLists},
 		{Name: "channel_lifetime", Doc: "channels of one request begin anew with it", Find: findLeft},
 		{Find: settleChoices},
