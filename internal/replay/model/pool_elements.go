@@ -19,9 +19,9 @@ import "cmp"
 // HoldElements has no list begin anew while its goroutine has an element that it gives back. Free
 // and Loose of ops are changed in place, before lists know where they begin anew.
 func HoldElements(p *Program) {
-	// Counts do not show whether elements are taken by sending or by receiving: a semaphore is a pool
-	// of free places. A goroutine has one in that half of the turns in which a list could begin anew
-	// behind fewer ops: what an element is for mostly has a span.
+	// Counts do not show whether elements are taken by sending or by receiving: a semaphore is a
+	// pool of free places. A goroutine has one in that half of the turns in which a list could
+	// begin anew behind fewer ops: what an element is for mostly has a span.
 	all, taken := make([]map[int32]turns, len(p.Lists)), map[int32]int{}
 	for l := range p.Lists {
 		p.Rec.Rests()
@@ -40,8 +40,9 @@ func HoldElements(p *Program) {
 // turns are what a goroutine does at one channel, by turns: it sends, 1, and it receives, -1.
 type turns struct {
 	n, first, last int
-	since          int    // free ops before the last turn
-	free           [2]int // ops behind which the list can begin anew: behind a send, and behind a receive
+	since          int // free ops before the last turn
+	// free are the ops behind which the list can begin anew: behind a send, and behind a receive.
+	free [2]int
 }
 
 // turns returns the channels at which a goroutine sends and receives by turns, or has one turn.
