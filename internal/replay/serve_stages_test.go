@@ -13,8 +13,8 @@ import (
 //	ctx, root := tracer.Start(ctx, "request")
 //	first <- request{ctx}  ->  span "parse" of ctx, second <- request  ->  span "store" of ctx, answer
 //
-// All spans are children of the request's: what the second stage does is neither the work of the
-// worker that sent it, nor of whoever comes next, but the client's.
+// All spans are children of the request: what the second stage does is neither the work of the
+// worker that sent it, nor of the next one, but of the client.
 func TestStagesOfRequests(t *testing.T) {
 	const (
 		rounds, period               = 100, 5 * ms
