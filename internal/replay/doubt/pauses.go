@@ -33,8 +33,8 @@ import (
 // The part is what requests would save if all had as few pauses as those with the fewest. Legs that
 // are longer for another reason, and have pauses for the same one, make it too large.
 
-// leastPaused is which part is left out, or a smaller one: what legs differ by anyway.
-const leastPaused = 0.01
+// leastDelay is which part is left out, or a smaller one: what legs differ by anyway.
+const leastDelay = 0.01
 
 // A pausing identifies the pauses at one place: those ended by a deadline of a context apart from
 // others.
@@ -68,7 +68,7 @@ type pauser struct {
 
 // Pauses returns, by progress point, by how much longer that time between visits is than without
 // the pauses that only some of the legs have: on the goroutines that visit it and their child
-// goroutines, and on the servers of others. Parts of leastPaused or less are left out, but for
+// goroutines, and on the servers of others. Parts of leastDelay or less are left out, but for
 // missed deadlines. A server, as a worker that retries, delays requests of any point, so that its
 // part counts at all of them.
 func Pauses(p *model.Program) map[string]Delay {
@@ -122,7 +122,7 @@ func Pauses(p *model.Program) map[string]Delay {
 		p.Rec.Rests()
 		d := delayOf(legs[point])
 		d.add(serving)
-		if d.Part > leastPaused || d.Missed > 0 {
+		if d.Part > leastDelay || d.Missed > 0 {
 			parts[p.Points[point].Name] = d
 		}
 	}

@@ -131,7 +131,7 @@ func delivered(p *model.Program) (sent []model.Place, channels []deliveries) {
 		channels = judged(p, sent, works, opened, waits)
 		served := 0
 		for i := range channels {
-			if channels[i].all > 0 && channels[i].served() {
+			if channels[i].served() {
 				served++
 			}
 		}
@@ -150,7 +150,7 @@ func relay(p *model.Program, channels []deliveries, works []int32) {
 		for k := range p.Lists[i].Ops {
 			switch o := &p.Lists[i].Ops[k]; o.Kind {
 			case model.OpReceive:
-				if t := &channels[o.Arg]; t.all > 0 && t.served() {
+				if channels[o.Arg].served() {
 					on = o.Segment
 				}
 			case model.OpSend:

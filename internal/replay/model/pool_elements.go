@@ -42,22 +42,27 @@ type turns struct {
 	n, first, last int
 	since          int // free ops before the last turn
 	// free are the ops behind which the list can begin anew: behind a send, and behind a receive.
-	free [2]int
+	free  [2]int
+	never bool // it does not take turns
 }
 
-// turns returns the channels at which a goroutine sends and receives by turns, or has one turn.
+// turns returns the channels at which a goroutine sends and receives by turns, or has one turn; nil
+// for none.
 func (l *List) turns() map[int32]turns {
-	all, never := map[int32]turns{}, map[int32]bool{}
+	var all map[int32]turns
 	free := 0
 	for k := range l.Ops {
 		o := &l.Ops[k]
 		if by := o.turn(); by != 0 {
+			if all == nil {
+				all = map[int32]turns{}
+			}
 			t := all[o.Arg]
 			if t.n == 0 {
 				t.first, t.last = by, -by
 			}
-			never[o.Arg] = never[o.Arg] || t.last == by
-			t.take(by, free)
+			t.pass(free)
+			t.n, t.last, t.never = t.n+1, by, t.never || t.last == by
 			all[o.Arg] = t
 		}
 		if o.Free || o.Loose {
@@ -65,25 +70,24 @@ func (l *List) turns() map[int32]turns {
 		}
 	}
 	for object, t := range all {
-		if never[object] {
+		if t.never {
 			delete(all, object)
 			continue
 		}
-		t.take(-t.last, free)
-		t.n-- // the end is none
+		t.pass(free)
 		all[object] = t
 	}
 	return all
 }
 
-// take adds a turn, with so many free ops before it.
-func (t *turns) take(by, free int) {
+// pass counts the free ops since the last turn: there have been so many.
+func (t *turns) pass(free int) {
 	half := 0
 	if t.last < 0 {
 		half = 1
 	}
 	t.free[half] += free - t.since
-	t.n, t.last, t.since = t.n+1, by, free
+	t.since = free
 }
 
 // turn is 1 for a send, -1 for a receive, and 0 for any other op.
@@ -101,6 +105,9 @@ func (o *Op) turn() int {
 // above 0 for one at which elements are taken by sending, below 0 for receiving. A list that has
 // one all the time is left as it is: it would not begin anew at all.
 func (l *List) hold(all map[int32]turns, taken map[int32]int) {
+	if len(all) == 0 {
+		return
+	}
 	has := 0 // as the window begins: what is given back first
 	for object, t := range all {
 		if t.first*taken[object] < 0 {
@@ -110,8 +117,10 @@ func (l *List) hold(all map[int32]turns, taken map[int32]int) {
 	held, free := make([]bool, len(l.Ops)), false
 	for k := range l.Ops {
 		o := &l.Ops[k]
-		if _, ok := all[o.Arg]; ok && o.turn() != 0 {
-			has += cmp.Compare(o.turn()*taken[o.Arg], 0)
+		if by := o.turn(); by != 0 {
+			if _, ok := all[o.Arg]; ok {
+				has += cmp.Compare(by*taken[o.Arg], 0)
+			}
 		}
 		held[k] = has > 0
 		free = free || !held[k] && (o.Free || o.Loose)
