@@ -51,7 +51,7 @@ var (
 		{Find: func(b *model.Builder) { parents(b.P) }},
 		{Name: "connection_channels", Doc: "channels of one element, or of one connection, decide nothing", Find: func(b *model.Builder) { pair(b.P) }},
 		{Name: "network", Doc: "a client's span and the server's below it are joined by a connection", Find: func(b *model.Builder) { connect(b.P) }},
-		{Find: func(b *model.Builder) { match(b.P) }},
+		{Find: func(b *model.Builder) { initialElements(b, match(b.P)) }},
 		{Name: "handover", Doc: "goroutines without spans work for the spans of those who gave them an element", Find: func(b *model.Builder) { handOver(b.P) }},
 		{Name: "errands", Doc: "what a goroutine without spans does for one that waits for it is of its spans", Find: func(b *model.Builder) { b.P.Errands = findErrands(b) }},
 		{Name: "ticker", Doc: "waits for timers that end at even intervals are of a ticker", Find: func(b *model.Builder) { timetables(b.P) }},
@@ -90,14 +90,16 @@ func Rules() []trace.RuleName {
 	return slices.Concat(trace.Named(edges), trace.Named(places), trace.Named(meetings), trace.Named(objects), trace.Named(ways), cond.Rules(), []trace.RuleName{
 		{Name: ruleRecur, Doc: "what is done less often than the other side is done as often as in the recording"},
 		{Name: ruleSockets, Doc: "reads end by the writes of one goroutine, or kind of goroutine, shortly before"},
+		{Name: ruleInitial, Doc: "channels held at first what gives the work on each element to its sender"},
 		{Name: ruleExternalCalls, Doc: "answers of other processes come as long after their requests as they did"},
 	})
 }
 
 // Rules within others. They have no entry in a table, since they are part of a larger step: recur
-// of closeLists, sockets and external calls of connect.
+// of closeLists, initial elements of match, sockets and external calls of connect.
 const (
 	ruleRecur         = "recur"
 	ruleSockets       = "sockets"
+	ruleInitial       = "initial_elements"
 	ruleExternalCalls = "external_calls"
 )

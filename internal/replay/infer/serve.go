@@ -35,11 +35,17 @@ import (
 // which send: they are first in, first out. The nth element goes to the nth receive, in the order
 // in which operations began; both queues of a channel and its buffer are in order
 // (runtime/chan.go). Elements that were there at first come before all, and have no send. It takes
-// n log n, and uses up D of sends and receives.
-func match(p *model.Program) {
+// n log n, and uses up D of sends and receives. What it returns is by object.
+func match(p *model.Program) []queue {
 	type end struct {
 		begun int64
 		at    model.Place
+	}
+	places := func(all []end) (at []model.Place) {
+		for _, e := range all {
+			at = append(at, e.at)
+		}
+		return at
 	}
 	sends, receives := make([][]end, len(p.Objects)), make([][]end, len(p.Objects))
 	for at, o := range p.All() {
@@ -54,6 +60,7 @@ func match(p *model.Program) {
 			receives[o.Arg] = append(receives[o.Arg], e)
 		}
 	}
+	queues := make([]queue, len(sends))
 	for i := range sends {
 		s, r := sends[i], receives[i]
 		// In the replay nothing would ever send. What the goroutine waited for stays, as a wait for
@@ -70,6 +77,7 @@ func match(p *model.Program) {
 				return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(p.Op(a.at).At, p.Op(b.at).At))
 			})
 		}
+		queues[i] = queue{places(s), places(r)}
 		// Without the number of their send, these receives are known to have got an element from
 		// before.
 		there := min(len(r), int(p.Objects[i].Count))
@@ -83,6 +91,7 @@ func match(p *model.Program) {
 			p.Op(s[k].at).Segment, p.Op(r[k].at).Segment = n, n
 		}
 	}
+	return queues
 }
 
 // evidence is which part of the elements must show that their work is theirs. With more, work
