@@ -18,49 +18,70 @@ import (
 // workers that take their work from one channel.
 func TestBalanced(t *testing.T) {
 	slow(t, "records programs for seconds")
+	type answer struct {
+		to    chan int
+		marks mark.Object
+	}
 	type worker struct {
-		asks chan chan int
-		load atomic.Int64
+		asks  chan *answer
+		marks *mark.Object
+		load  atomic.Int64
+	}
+	least := func(all []*worker, _, _ int) *worker {
+		least := all[0]
+		for _, w := range all[1:] {
+			if w.load.Load() < least.load.Load() {
+				least = w
+			}
+		}
+		return least
 	}
 	for name, tt := range map[string]struct {
 		choose func(all []*worker, client, n int) *worker
+		marked bool
 		want   bool
 	}{
-		"least loaded": {func(all []*worker, _, _ int) *worker {
-			least := all[0]
-			for _, w := range all[1:] {
-				if w.load.Load() < least.load.Load() {
-					least = w
-				}
-			}
-			return least
-		}, true},
-		"by chance":   {func(all []*worker, _, _ int) *worker { return all[rand.IntN(len(all))] }, false},
-		"in turn":     {func(all []*worker, client, n int) *worker { return all[(client+n)%len(all)] }, false},
-		"one channel": {nil, false},
+		"least loaded":             {least, false, true},
+		"least loaded, with marks": {least, true, true},
+		"by chance":                {func(all []*worker, _, _ int) *worker { return all[rand.IntN(len(all))] }, false, false},
+		"by chance, with marks":    {func(all []*worker, _, _ int) *worker { return all[rand.IntN(len(all))] }, true, false},
+		"in turn":                  {func(all []*worker, client, n int) *worker { return all[(client+n)%len(all)] }, false, false},
+		"one channel":              {nil, false, false},
+		"one channel, with marks":  {nil, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tried(t, func() error {
 				p := &stockProgram{}
 				rec := p.recorded(t, func() {
+					marked := func(o *mark.Object, op mark.Op, capacity int, wait func()) {
+						if tt.marked {
+							o.Begin(op, capacity)
+							defer o.Done(op, capacity)
+						}
+						wait()
+					}
 					workers := make([]*worker, 3)
-					one := make(chan chan int, 8)
+					one, marksOfOne := make(chan *answer, 8), &mark.Object{}
 					for i := range workers {
-						w := &worker{asks: make(chan chan int, 8)}
+						w := &worker{asks: make(chan *answer, 8), marks: &mark.Object{}}
 						if tt.choose == nil {
-							w.asks = one
+							w.asks, w.marks = one, marksOfOne
 						}
 						workers[i] = w
 						go func() {
-							for answer := range w.asks {
+							for {
+								var a *answer
+								if marked(w.marks, mark.Receive, 8, func() { a = <-w.asks }); a == nil {
+									return
+								}
 								p.span("serve", time.Duration(1000+i/2*1000+rand.IntN(500))*time.Microsecond)
 								w.load.Add(-1)
-								answer <- i
+								marked(&a.marks, mark.Send, 1, func() { a.to <- i })
 							}
 						}()
 					}
 					side(6, func(client int) {
-						answer := make(chan int, 1)
+						a := &answer{to: make(chan int, 1)}
 						for n := range 60 {
 							p.span("think", time.Duration(500+rand.IntN(1000))*time.Microsecond)
 							w := workers[0]
@@ -68,8 +89,8 @@ func TestBalanced(t *testing.T) {
 								w = tt.choose(workers, client, n)
 							}
 							w.load.Add(1)
-							w.asks <- answer
-							<-answer
+							marked(w.marks, mark.Send, 8, func() { w.asks <- a })
+							marked(&a.marks, mark.Receive, 1, func() { <-a.to })
 							mark.LogProgress("done")
 						}
 					})

@@ -40,13 +40,14 @@ type request struct {
 
 // Balanced returns, by progress point, which part of the window the goroutines that visit it wait
 // for servers that they choose by their load, at most 1 each; nil for none. Waits count that are
-// kept in the order of the recording. It takes one pass over the events and one over the ops, and
-// n*s for n requests to s servers.
+// kept in the order of the recording, and waits for servers each of which works on the elements of
+// a channel of its own: which channel an element is sent to is as in the recording. It takes one
+// pass over the events and one over the ops, and n*s for n requests to s servers.
 func Balanced(p *model.Program) map[string]float64 {
 	waited := map[int32]int64{}
 	kept, sources := keptAt(p)
 	for site, all := range requestsAt(p) {
-		if kept[site] && apart(all, sources) && balances(all) {
+		if apart(all, sources, kept[site]) && balances(all) {
 			for _, r := range all {
 				waited[r.client] += r.at - r.from
 			}
@@ -85,7 +86,8 @@ func requestsAt(p *model.Program) map[int32][]request {
 }
 
 // keptAt returns at which places most waits are kept in the order of the recording, and by
-// goroutine from which object it last received something, none for no object.
+// goroutine which object it serves, or else from which one it last received something, none for no
+// object.
 func keptAt(p *model.Program) (kept map[int32]bool, sources []int32) {
 	of := cond.UsedAt(p)
 	sources = slices.Repeat([]int32{trace.None}, len(p.Lists))
@@ -99,6 +101,11 @@ func keptAt(p *model.Program) (kept map[int32]bool, sources []int32) {
 			others[of[o.Site]]++
 		}
 	}
+	for i := range p.Lists {
+		if l := &p.Lists[i]; l.Serves >= 0 {
+			sources[i] = l.Serves
+		}
+	}
 	kept = map[int32]bool{}
 	for site, n := range waits {
 		kept[site] = n > others[site]
@@ -107,8 +114,9 @@ func keptAt(p *model.Program) (kept map[int32]bool, sources []int32) {
 }
 
 // apart reports whether requests are of clients to several servers that are no clients, none of
-// which takes its work from where another one does.
-func apart(all []request, sources []int32) bool {
+// which takes its work from where another one does. Where waits are not kept it must be known from
+// where each takes it.
+func apart(all []request, sources []int32, kept bool) bool {
 	clients, servers, from := map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
 	for _, r := range all {
 		clients[r.client] = true
@@ -118,7 +126,7 @@ func apart(all []request, sources []int32) bool {
 			continue
 		}
 		source := sources[r.server]
-		if clients[r.server] || source >= 0 && from[source] || len(servers) == mostServers {
+		if clients[r.server] || source >= 0 && from[source] || source < 0 && !kept || len(servers) == mostServers {
 			return false
 		}
 		servers[r.server] = true
