@@ -9,6 +9,7 @@ import (
 	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay/doubt"
 	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
 // TestRefused: goroutines that do something else where there is no room for their work, or give it
@@ -65,6 +66,53 @@ func TestRefused(t *testing.T) {
 				}
 				return nil
 			})
+		})
+	}
+}
+
+// TestRefusedOffersWithMarks: with marks, who goes another way behind a refusal is refused; who
+// waits for room then, or goes that way without an offer, is not.
+func TestRefusedOffersWithMarks(t *testing.T) {
+	const worker, client, jobs = 1, 2, 7
+	for name, tt := range map[string]struct {
+		refusal func(b *trace.Recorder, at int64)
+		want    bool
+	}{
+		"another way": {func(b *trace.Recorder, at int64) {
+			b.Operate(at, client, 'y', 0, 0)
+			b.Open(at+1, client, uint64(at), 0, trace.Region{Name: "fallback"})
+			b.Close(at+2, client, uint64(at))
+		}, true},
+		"no offer": {func(b *trace.Recorder, at int64) {
+			b.Open(at+1, client, uint64(at), 0, trace.Region{Name: "fallback"})
+			b.Close(at+2, client, uint64(at))
+		}, false},
+		"waits for room": {func(b *trace.Recorder, at int64) {
+			b.Operate(at, client, 'y', 0, 0)
+			b.Operate(at+1, client, 'Y', jobs, 0)
+			b.Wait(at+2, client, trace.WaitSelect)
+			b.Ready(at+3, client, worker)
+			b.Start(at+4, client, 0)
+			b.Operate(at+5, client, 'q', jobs, 1)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := trace.NewRecorder(0, 2)
+			b.Running(0, worker)
+			b.Running(0, client)
+			for n := range int64(100) {
+				at := 1 + n*ms
+				b.Visit(at, client, "done")
+				if n%3 > 0 {
+					tt.refusal(b, at+10)
+				} else {
+					b.Operate(at+10, client, 'q', jobs, 1)
+				}
+				b.Operate(at+20, worker, 'r', jobs, 1)
+			}
+			if got := doubt.Refused(infer.NewProgram(recorded(t, b, 100*ms), true))["done"]; got != tt.want {
+				t.Errorf("refused: %t, want %t", got, tt.want)
+			}
 		})
 	}
 }

@@ -25,17 +25,12 @@ type doubtable struct {
 }
 
 // doubts speak against the answers of a window, and leave bounds. Each notes its part of the time,
-// or progress points, in the window; judge (doubts.go) decides whether that matters. Offers are in
-// doubt in stock traces alone, as others have the operations that did not wait.
+// or progress points, in the window; judge (doubts.go) decides whether that matters.
 // What the state of the program decides (a refused offer, a back-off, a batch's size) is what a
 // recording cannot show, since the faster program comes to other states (Goldschmidt and Hennessy,
 // The accuracy of trace-driven simulations of multiprocessors, SIGMETRICS 1993).
 var doubts = []trace.Rule[func(doubtable)]{
-	{Name: "offers", Doc: "offers are refused by what others do meanwhile", Find: func(x doubtable) {
-		if x.w.stock {
-			x.w.refused = doubt.Refused(x.p)
-		}
-	}},
+	{Name: "offers", Doc: "offers are refused by what others do meanwhile", Find: func(x doubtable) { x.w.refused = doubt.Refused(x.p) }},
 	{Name: "load_balancing", Doc: "clients choose among servers by their load", Find: func(x doubtable) { x.w.balanced = doubt.Balanced(x.p) }},
 	{Name: "chosen_by_load", Doc: "goroutines choose what they do by how much of it is under way", Find: func(x doubtable) { x.w.chosen = doubt.ChosenByLoad(x.p) }},
 	{Name: "timers_of_unknown_origin", Doc: "goroutines wait for what timers call that others have set", Find: func(x doubtable) { x.w.uncalled = cond.ByPoint(x.p, x.p.UncalledFor) }},

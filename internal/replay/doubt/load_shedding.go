@@ -3,6 +3,7 @@ package doubt
 import (
 	"slices"
 
+	"github.com/otelprof/otelprof/internal/mark"
 	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/model"
@@ -33,10 +34,16 @@ import (
 // several cases and a default, and TryLock, are not seen. Whether a receiver waits is looked up at
 // the landmark behind the offer: where that comes late, one may wait again by then, and the refusal
 // is missed.
+//
+// A recording with all operations has the offers that were taken, whether a receiver waited or not,
+// and refusals: the end of a select statement that waited for nothing and has no channel. What was
+// refused there may have been a receive, as of a context that is looked at, so that a detour is a
+// way with a refusal and without an offer. Who waits behind a refusal waits for room, mostly, and
+// when there is some the replay decides. TestRefusedOffersWithMarks has all of these.
 
 // An offering is a place where something is offered, behind a landmark.
 type offering struct {
-	site   int32  // of the program, by number
+	site   int32  // of the program, by number; below 0 for an object of marks
 	behind uint64 // see walk
 }
 
@@ -59,6 +66,7 @@ type shedder struct {
 	all       map[offering]*ways
 	from      map[uint64][]offering     // by landmark: what is offered behind it
 	receivers map[int32]map[int32]int32 // by where something is offered: goroutines, and where they wait for it
+	refusals  []bool                    // by goroutine: it was refused something since its last landmark
 	waits     []int32                   // by goroutine: where it waits for another one, none if it does not
 }
 
@@ -110,6 +118,7 @@ func (s *shedder) walk(f func(g int32, behind, ahead uint64, offers []int32)) {
 	rec := s.p.Rec
 	last, offers := make([]uint64, rec.Count), make([][]int32, rec.Count)
 	s.waits = slices.Repeat([]int32{trace.None}, int(rec.Count))
+	s.refusals = make([]bool, rec.Count)
 	for e := range rec.All() {
 		ref := int32(0)
 		switch e.Kind {
@@ -136,20 +145,31 @@ func (s *shedder) walk(f func(g int32, behind, ahead uint64, offers []int32)) {
 			}
 			s.waits[e.G] = trace.None
 			continue
+		case trace.EvOperate:
+			switch e.What {
+			case mark.TrySend: // an object in place of a place
+				offers[e.G] = append(offers[e.G], -1-e.Ref)
+			case mark.Select:
+				s.refusals[e.G] = true
+			}
+			continue
 		default:
 			continue
 		}
-		mark := uint64(e.Kind)<<32 | uint64(uint32(ref))
+		landmark := uint64(e.Kind)<<32 | uint64(uint32(ref))
 		if last[e.G] != 0 {
-			f(e.G, last[e.G], mark, offers[e.G])
+			f(e.G, last[e.G], landmark, offers[e.G])
 		}
-		last[e.G], offers[e.G] = mark, offers[e.G][:0]
+		last[e.G], offers[e.G], s.refusals[e.G] = landmark, offers[e.G][:0], false
 	}
 }
 
 // detour notes a way without an offer, and whether any receiver of what is offered there waits now.
 // One that waits would have taken the offer, so that there was none: it was not refused.
 func (s *shedder) detour(at offering, g int32, ahead uint64) {
+	if s.p.Rec.Operated() && (!s.refusals[g] || ahead>>32 == uint64(trace.EvWait)) {
+		return
+	}
 	d := s.all[at].others[ahead]
 	if d == nil {
 		d = &detour{by: map[int32]bool{}}
