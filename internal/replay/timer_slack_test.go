@@ -3,7 +3,7 @@ package replay
 import (
 	"testing"
 
-	"github.com/otelprof/otelprof/internal/replay/infer"
+	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
 
@@ -35,7 +35,7 @@ func TestTimersStayLate(t *testing.T) {
 				at := 4 * ms * i
 				b.Open(at+20, sleeper, uint64(i+1), 0, trace.Region{Name: "work"})
 				waits(at+21, sleeper, 1, tc.reason)
-				if due := next + infer.AskedBySampler + late; tc.known && due > at+21 && due < at+3_600_000 {
+				if due := next + cond.AskedBySampler + late; tc.known && due > at+21 && due < at+3_600_000 {
 					b.Ready(due, sampler, -1)
 					b.Start(due+1, sampler, 1)
 					next = due + 2

@@ -19,6 +19,7 @@
 //	fork_join.go     a WaitGroup: all goroutines that the waiting one has started
 //	quorum.go        answers by channels: all goroutines but a fixed number
 //	intervals.go     even intervals: tickers and timetables
+//	timer_slack.go   by how much timers of the runtime are late
 //	anchors.go       kinds of ops by which other rules compare what goroutines do
 //
 // Package infer calls them in this order (rules.go there): [Conditions] and [Batches] while the

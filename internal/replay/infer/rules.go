@@ -39,7 +39,7 @@ var (
 		{Name: "incidental", Doc: "locks that are waited for seldom and briefly decide nothing", Find: setAside},
 		{Find: func(b *model.Builder) { b.P.Swap = Median(b.Swap, 500) }},
 		{Find: (*model.Builder).Settle},
-		{Name: "timer_slack", Doc: "timers are late by what they were late by", Find: func(b *model.Builder) { b.P.Tardy = tardiness(b.P) }},
+		{Name: "timer_slack", Doc: "timers are late by what they were late by", Find: func(b *model.Builder) { b.P.Tardy = cond.Tardiness(b.P) }},
 		{Name: "rate_limiter", Doc: "waits for timers are of a limiter that all who ask it share", Find: paces},
 	}
 	// meetings are which goroutine met which. Parents is there again, since the ops of places have

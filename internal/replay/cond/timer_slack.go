@@ -1,10 +1,9 @@
-package infer
+package cond
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/otelprof/otelprof/internal/replay/cond"
 	"github.com/otelprof/otelprof/internal/replay/model"
 	"github.com/otelprof/otelprof/internal/replay/trace"
 )
@@ -30,10 +29,10 @@ const (
 	leastSleeps = 5
 )
 
-// tardiness returns how late timers are on average, ns; 0 where that is not known. Sleeps that are
-// later than cond.MostLate found no processor, and are left out. So is one that something else cut
+// Tardiness returns how late timers are on average, ns; 0 where that is not known. Sleeps that are
+// later than MostLate found no processor, and are left out. So is one that something else cut
 // short.
-func tardiness(p *model.Program) int64 {
+func Tardiness(p *model.Program) int64 {
 	sampler := trace.BySite(p.Rec.Sites, func(s trace.Site) bool {
 		return slices.ContainsFunc(s.Frames, func(f trace.Frame) bool { return strings.HasPrefix(f.Func, "runtime.traceStartReadCPU") })
 	})
@@ -41,7 +40,7 @@ func tardiness(p *model.Program) int64 {
 	for _, o := range p.All() {
 		// Timers run on any goroutine, which may stand in the trace as the waker: then the wait is
 		// a token's.
-		if (o.Kind == model.OpOut || o.Kind == model.OpWait) && AskedBySampler <= o.D && o.D <= AskedBySampler+cond.MostLate && sampler[o.Site] {
+		if (o.Kind == model.OpOut || o.Kind == model.OpWait) && AskedBySampler <= o.D && o.D <= AskedBySampler+MostLate && sampler[o.Site] {
 			sum, n = sum+o.D-AskedBySampler, n+1
 		}
 	}
