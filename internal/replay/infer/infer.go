@@ -219,15 +219,18 @@ func handovers(p *model.Program) []model.Handover {
 // shared reports whether handovers are as those of one object: the one that waits longest is served
 // first. Part holds numbers in all, in the order in which the waits ended, which hidden.InTurn
 // needs. Of hidden.LeastHandovers there must be half in which several waited: only these can be out
-// of turn. One waiting goroutine is always in turn, and needs no more than to come back often.
+// of turn. One waiting goroutine is always in turn, and needs no more than to come back often. A
+// wait for a WaitGroup is for one group, whatever others are waited for at that place
+// (TestGroupsAreNotShared).
 func shared(p *model.Program, all []model.Handover, part []int32) bool {
 	if len(part) < hidden.LeastHandovers {
 		return false
 	}
 	waiters := map[int32]bool{}
 	for _, i := range part {
-		if p.Lists[all[i].Waiter.List].Serves >= 0 && p.Op(all[i].Waiter).Reason != trace.WaitMutex {
-			return false // it waits for its own request
+		o := p.Op(all[i].Waiter)
+		if p.Lists[all[i].Waiter.List].Serves >= 0 && o.Reason != trace.WaitMutex || p.Rec.Sites[o.Site].Joins() {
+			return false // it waits for its own request, or for its own group
 		}
 		waiters[all[i].Waiter.List] = true
 	}
