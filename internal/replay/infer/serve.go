@@ -280,8 +280,9 @@ func serve(p *model.Program) {
 // travels reports whether what follows a receive is the sender's work: it is a child of one of the
 // sender's spans, or it answers the sender, by a channel or a wait group. Senders are this one, and
 // the ones that it works for itself. An answer that nothing received, since it came too late, is no
-// evidence, and told is false. A goroutine that answers at once and does not come back has only
-// left its place in a semaphore. Opened is by span, waits by token; both are lists.
+// evidence, and told is false. Nor is an element that it gives back to where it took it, as to a
+// pool. A goroutine that answers at once and does not come back has only left its place in a
+// semaphore. Opened is by span, waits by token; both are lists.
 func travels(p *model.Program, at model.Place, senders []model.Place, opened, waits []int32) (theirs, told bool) {
 	sends := func(list int32) bool {
 		return slices.ContainsFunc(senders, func(s model.Place) bool { return s.List == list })
@@ -290,6 +291,7 @@ func travels(p *model.Program, at model.Place, senders []model.Place, opened, wa
 	answered := false
 	l := &p.Lists[at.List]
 	object := l.Ops[at.Op].Arg
+	var taken []int32
 	for k := at.Op + 1; int(k) < len(l.Ops) && k < at.Op+soon; k++ {
 		o, answers := &l.Ops[k], false
 		switch o.Kind {
@@ -298,6 +300,7 @@ func travels(p *model.Program, at model.Place, senders []model.Place, opened, wa
 			if o.Arg == object {
 				return answered, told
 			}
+			taken = append(taken, o.Arg)
 		case model.OpOpen:
 			s := p.Rec.Spans[o.Arg]
 			// A parent of its own shows nothing; a parent on a third goroutine shows whose work
@@ -311,7 +314,7 @@ func travels(p *model.Program, at model.Place, senders []model.Place, opened, wa
 				}
 			}
 		case model.OpSend:
-			answers = o.Segment > 0 && sends(p.Segments[o.Segment].List)
+			answers = o.Segment > 0 && sends(p.Segments[o.Segment].List) && !slices.Contains(taken, o.Arg)
 			told = told && o.Segment > 0
 		case model.OpWake: // by a channel for this answer alone, see pair
 			answers = o.Reason == trace.WaitReceive && sends(waits[o.Arg]) && !p.Objects[object].Inferred
