@@ -110,8 +110,7 @@ type window struct {
 	// uncalled is, by progress point, which part of the time goroutines waited for what timers call
 	// that others have set.
 	uncalled map[string]float64
-	// refused has the progress points of goroutines whose offers are refused (load shedding), in a
-	// stock program.
+	// refused has the progress points of goroutines whose offers are refused (load shedding).
 	refused map[string]bool
 	// balanced is, by progress point, which part of the time goroutines waited for servers that
 	// they choose by their load.

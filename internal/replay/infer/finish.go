@@ -14,11 +14,11 @@ import (
 //	receive  send  receive  receive  send
 //	     -1     0       -1       -2    -1     two elements were there, or this could not have been
 //
-// That is the least there can have been. An element that nothing in the window receives is not seen
-// by it. A sender that found a channel full shows how many there were (level.Full in package
-// model), or fewer, where a receiver has an element by then and has yet to mark that. A goroutine
-// that waits as the window begins shows the number (level.Exact), and so does package hidden where
-// it has completed operations (Counted).
+// That is the least there can have been; initial_elements.go finds where there were more. An
+// element that nothing in the window receives is not seen by it. A sender that found a channel full
+// shows how many there were (level.Full in package model), or fewer, where a receiver has an
+// element by then and has yet to mark that. A goroutine that waits as the window begins shows the
+// number (level.Exact), and so does package hidden where it has completed operations (Counted).
 
 // Finish closes the lists at the end of the window, and applies the rules of a recording that is
 // being translated. It is called once, behind the last event. All of the builder's program changes

@@ -3,6 +3,7 @@ package infer
 import (
 	"slices"
 
+	"github.com/otelprof/otelprof/internal/replay/hidden"
 	"github.com/otelprof/otelprof/internal/replay/model"
 )
 
@@ -40,11 +41,14 @@ func initialElements(b *model.Builder, queues []queue) {
 	if !b.P.Rec.Uses(ruleInitial) {
 		return
 	}
-	_, opened, waits := ends(b.P)
+	var opened, waits []int32                        // a stock program mostly needs none
 	for i := range min(len(queues), len(b.Levels)) { // what a rule has made since has no level
 		o, lv, q := &b.P.Objects[i], &b.Levels[i], &queues[i]
 		if lv.Exact || lv.Full >= 0 || o.Counted || len(q.sends) == 0 {
 			continue
+		}
+		if opened == nil {
+			_, opened, waits = ends(b.P)
 		}
 		least := min(len(q.receives), int(o.Count))
 		first := q.theirs(b.P, least, opened, waits)
@@ -63,7 +67,7 @@ func initialElements(b *model.Builder, queues []queue) {
 // theirs returns which part of the elements is work of their senders if so many are there at first.
 func (q *queue) theirs(p *model.Program, n int, opened, waits []int32) float64 {
 	matched := min(len(q.sends), len(q.receives)-n)
-	if matched < evidenced {
+	if matched < hidden.LeastHandovers {
 		return 0
 	}
 	good, all := 0, 0
@@ -78,9 +82,6 @@ func (q *queue) theirs(p *model.Program, n int, opened, waits []int32) float64 {
 	}
 	return float64(good) / float64(max(1, all))
 }
-
-// evidenced is how many elements must be matched, for a part of them to mean anything.
-const evidenced = 20
 
 // begin has so many elements there at first, and matches the others anew. Each receive keeps its
 // segment, which it does not name where it got an element from before.

@@ -41,7 +41,7 @@ func match(p *model.Program) []queue {
 		begun int64
 		at    model.Place
 	}
-	places := func(all []end) (at []model.Place) {
+	placesOf := func(all []end) (at []model.Place) {
 		for _, e := range all {
 			at = append(at, e.at)
 		}
@@ -77,7 +77,7 @@ func match(p *model.Program) []queue {
 				return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(p.Op(a.at).At, p.Op(b.at).At))
 			})
 		}
-		queues[i] = queue{places(s), places(r)}
+		queues[i] = queue{placesOf(s), placesOf(r)}
 		// Without the number of their send, these receives are known to have got an element from
 		// before.
 		there := min(len(r), int(p.Objects[i].Count))
